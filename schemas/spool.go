@@ -410,6 +410,7 @@ func SpoolHeader() []SpoolField {
 		{"current_call", SpoolU32, "Definition of the call of the current op, where ops are counted; 0 or stale where they are not."},
 		{"debugged", SpoolU32, "Whether a person holds the process up: 1 it waits for a debugger, 2 one is attached, 3 it stands at a prompt of pdb; 0 nobody does."},
 		{"debugged_since_ns", SpoolI64, "UTC; since when."},
+		{"idle_since_ns", SpoolI64, "UTC; since when no step is under way, be it recorded or not; 0 while one is, and of earlier collectors."},
 	}
 }
 

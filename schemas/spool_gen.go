@@ -723,6 +723,7 @@ type SpoolHead struct {
 	CurrentCall     uint32 // Definition of the call of the current op, where ops are counted; 0 or stale where they are not.
 	Debugged        uint32 // Whether a person holds the process up: 1 it waits for a debugger, 2 one is attached, 3 it stands at a prompt of pdb; 0 nobody does.
 	DebuggedSinceNs int64  // UTC; since when.
+	IdleSinceNs     int64  // UTC; since when no step is under way, be it recorded or not; 0 while one is, and of earlier collectors.
 }
 
 // Load reads the record's fields.
@@ -744,6 +745,7 @@ func (r *SpoolHead) Load(b []byte) {
 	r.CurrentCall = binary.LittleEndian.Uint32(b[88:])
 	r.Debugged = binary.LittleEndian.Uint32(b[92:])
 	r.DebuggedSinceNs = int64(binary.LittleEndian.Uint64(b[96:]))
+	r.IdleSinceNs = int64(binary.LittleEndian.Uint64(b[104:]))
 }
 
 // Store writes the record's fields, but not the commit word.
@@ -765,6 +767,7 @@ func (r *SpoolHead) Store(b []byte) {
 	binary.LittleEndian.PutUint32(b[88:], r.CurrentCall)
 	binary.LittleEndian.PutUint32(b[92:], r.Debugged)
 	binary.LittleEndian.PutUint64(b[96:], uint64(r.DebuggedSinceNs))
+	binary.LittleEndian.PutUint64(b[104:], uint64(r.IdleSinceNs))
 }
 
 // SpoolAsked is a record of the spool. Request of the agent to the process.

@@ -42,9 +42,25 @@ func (c *Crash) Stopped() bool {
 	return asked || c.how(0) == howStopped
 }
 
-// Died says whether a rank ended without a word.
+// Died says whether a rank ended without a word. Processes that the program itself made may: those of a pool are ended so.
 func (c *Crash) Died() bool {
-	return slices.ContainsFunc(c.rows(), func(i int) bool { return c.how(i) == howDied || c.how(i) == howWaiting })
+	return slices.ContainsFunc(c.rows(), func(i int) bool { return !c.isChild(i) && (c.how(i) == howDied || c.how(i) == howWaiting) })
+}
+
+// Fatal says whether a rank told in its log that it fails, as engines do that end well all the same.
+func (c *Crash) Fatal() bool {
+	return slices.ContainsFunc(c.rows(), func(i int) bool { return c.text(i, "fatal") == "1" })
+}
+
+// isChild says whether a process of the program made that of the rank.
+func (c *Crash) isChild(i int) bool { return c.text(i, "child") == "1" }
+
+// who is a rank, in words.
+func (c *Crash) who(i int) string {
+	if c.isChild(i) {
+		return "rank " + c.text(i, "rank") + ", a child of the program's own,"
+	}
+	return "rank " + c.text(i, "rank")
 }
 
 func fell(how string) bool {
@@ -72,12 +88,12 @@ func (c *Crash) text(i int, column string) string {
 // Headline says what died first, or that nothing did.
 func (c *Crash) Headline() string {
 	if c.Stopped() {
-		return fmt.Sprintf("run %s was stopped by its user: rank %s was %s, at %s UTC", Printable(c.Run), c.text(0, "rank"), c.place(0), c.text(0, "last_time_ns"))
+		return fmt.Sprintf("run %s was stopped by its user: %s was %s, at %s UTC", Printable(c.Run), c.who(0), c.place(0), c.text(0, "last_time_ns"))
 	}
 	if !c.Any() {
 		return fmt.Sprintf("run %s: no rank died or raised", Printable(c.Run))
 	}
-	return fmt.Sprintf("run %s: rank %s was the first to go: it %s %s, at %s UTC", Printable(c.Run), c.text(0, "rank"), c.ending(0), c.place(0), c.text(0, "last_time_ns"))
+	return fmt.Sprintf("run %s: %s was the first to go: it %s %s, at %s UTC", Printable(c.Run), c.who(0), c.ending(0), c.place(0), c.text(0, "last_time_ns"))
 }
 
 // ending is how a rank ended, in words.
@@ -105,6 +121,9 @@ func (c *Crash) ending(i int) string {
 
 // place is the step and the op in which a rank ended.
 func (c *Crash) place(i int) string {
+	if since := c.text(i, "idle_since_time_ns"); since != "" {
+		return fmt.Sprintf("idle since %s UTC, after step %s", since, c.text(i, "step"))
+	}
 	where := "before its first step"
 	if step := c.text(i, "step"); step != "" {
 		where = "in step " + step
@@ -199,7 +218,7 @@ func (c *Crash) Others() []string {
 			continue
 		}
 		line := fmt.Sprintf("rank %s: %s %s", c.text(i, "rank"), c.ending(i), c.place(i))
-		if seconds := c.Ranks.Get(i, "op_seconds"); !seconds.Null && seconds.Number >= 0.1 {
+		if seconds := c.Ranks.Get(i, "op_seconds"); !seconds.Null && seconds.Number >= 0.1 && c.text(i, "idle_since_time_ns") == "" {
 			line += fmt.Sprintf(", for %.1f s", seconds.Number)
 		}
 		lines = append(lines, line)

@@ -10,13 +10,13 @@ import (
 // linesShown is how many lines each symptom has at most, beside its first.
 const linesShown = 6
 
-// crash tells which rank died first, or that the user ended the program. A program that ends well may have raised and gone on.
+// crash tells which rank died first, or that the user ended the program. A program that ends well may have raised and gone on, and have ended its own children.
 func crash(run Run, answer report.Table) []string {
 	c := report.Crash{Run: run.Name, Ranks: answer, StoppedNs: run.StoppedNs}
-	if run.Failed && c.Stopped() {
+	if (run.Failed || run.StoppedNs != 0) && c.Stopped() {
 		return []string{"stopped: " + c.Headline()}
 	}
-	if !c.Any() || !run.Failed && !c.Died() {
+	if !c.Any() || !run.Failed && !c.Died() && !c.Fatal() {
 		return nil
 	}
 	lines := []string{"crash: " + c.Headline()}

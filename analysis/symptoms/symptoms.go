@@ -33,7 +33,7 @@ func failures() map[string]string { return map[string]string{"limit": "1000"} }
 // list are the symptoms, in the order in which they are told.
 func list() []symptom {
 	return []symptom{
-		{name: crashName, report: "crash", more: "report crash --run ", sign: "death_count", least: 1, lines: crash},
+		{name: crashName, report: "crash", more: "report crash --run ", sign: "crash_count", least: 1, lines: crash},
 		{name: "hang", report: "hang", parameters: map[string]string{"waiting_seconds": strconv.Itoa(int(HangWaiting.Seconds())), "limit": "10"}, more: "report hang --run ", sign: "collective_count", least: 1, lines: hang},
 		{name: "not finite", report: "failures", parameters: failures(), more: "report failures --run ", sign: "failure_count", least: 1, lines: kept},
 		{name: "overflow", report: "overflow", parameters: map[string]string{"limit": "1000"}, more: "overflow ", sign: "not_finite_count", least: 1, lines: overflow},

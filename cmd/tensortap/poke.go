@@ -73,6 +73,9 @@ func (a *app) tellPoked(k *asking, asked *system.Asked, format report.Format) er
 func poked(answer *agent.Answer) string {
 	now := time.Unix(0, answer.NowNs)
 	text := fmt.Sprintf("%s is in step %d\n", who(answer), answer.Step)
+	if answer.IdleSinceNs > 0 {
+		text += fmt.Sprintf("  idle          no step is under way since %s ago\n", since(now, answer.IdleSinceNs))
+	}
 	if answer.Op != "" {
 		text += fmt.Sprintf("  last op       %s, begun %s ago\n", report.Printable(answer.Op), since(now, answer.SinceNs))
 	}

@@ -86,6 +86,7 @@ type Answer struct {
 	NowNs       int64  `json:"now_ns,omitempty"`        // by the process's clock
 	Held        string `json:"held,omitempty"`          // by a person, and how; empty where nobody does
 	HeldSinceNs int64  `json:"held_since_ns,omitempty"` // likewise
+	IdleSinceNs int64  `json:"idle_since_ns,omitempty"` // since when no step is under way; 0 while one is, or where that is not known
 	Dropped     uint64 `json:"dropped,omitempty"`
 	Stacks      string `json:"stacks,omitempty"`
 }

@@ -14,6 +14,7 @@ import (
 func (s *served) poke(answer *Answer, head *schemas.SpoolHead) {
 	answer.State = StateUntold
 	answer.Step, answer.SinceNs, answer.HeartbeatNs = head.Step+s.first, head.CurrentTimeNs, head.HeartbeatNs
+	answer.IdleSinceNs = head.IdleSinceNs
 	answer.Held, answer.HeldSinceNs = held(head.Debugged), debuggedSince(head)
 	answer.NowNs, answer.Dropped = s.cfg.Now().UnixNano()-s.behind.Load(), head.DroppedCount
 	if s.poked.op != head.CurrentOp || s.poked.name == "" {

@@ -1,6 +1,6 @@
 -- Question: which rank of a run died first, how, in which op, with which inputs and requests, and what were the others doing?
 -- Grain: one row per rank that was published, gave a sign of life, failed or is expected by the world size, in the order in which they went
--- Reads: tap.ranks, tap.heartbeats, tap.steps, tap.failures, tap.stacks, tap.ops, tap.runs, tap.programs, tap.sites, tap.layouts, tap.requests, tap.memories, tap_store.tensor, tap_store.log
+-- Reads: tap.ranks, tap.heartbeats, tap.steps, tap.failures, tap.stacks, tap.ops, tap.runs, tap.programs, tap.sites, tap.layouts, tap.requests, tap.memories, tap.audits, tap_store.tensor, tap_store.log
 -- Empty when: the run is not known
 -- Shown: rank, how, after_seconds, step, op, module, op_seconds, type, message, requests, host_resident_bytes
 -- Parameter run: name of the run.
@@ -12,8 +12,16 @@
 -- The last two follow from another's death and come after it. What died without a word was doing its last op at the time.
 -- Requests are those of its last step, or else of the last one before it of which they are known, with that step's number.
 -- A fatal error that faulthandler wrote into the rank's log is its own death, be it in a collective.
+-- A traceback of its last ten seconds in the log of a rank that is gone is what it raised, as is that of a line by which an engine says that it fails, at any time (fatal).
+-- What was gone since its user had ended the program is stopped. Idle is a rank whose last step had ended.
 WITH
     if({now_ns:Int64} = -1, toUnixTimestamp64Nano(now64(9)), {now_ns:Int64}) AS now,
+    -- Signs of life come once a second: what gave one shortly before was ended with the program.
+    (
+        SELECT max(toInt64OrZero(details['at_ns'])) - 3000000000
+        FROM tap.audits
+        WHERE deed = 'end' AND run = {run:String}
+    ) AS stop_ns,
     everyone AS (
         SELECT rank
         FROM tap.ranks
@@ -38,6 +46,8 @@ WITH
             host,
             pid,
             device,
+            started_time_ns,
+            child,
             1 AS found
         FROM tap.ranks
         WHERE run_id = xxh3(concat({run:String}, char(31)))
@@ -60,6 +70,8 @@ WITH
             rank,
             max(step) AS last_step,
             max(event_time_ns) AS last_time_ns,
+            argMax(tuple(end_time_ns), step).1 AS last_end_ns,
+            argMax(complete, step) AS last_complete,
             min(complete) AS all_complete,
             1 AS found
         FROM tap.steps
@@ -153,31 +165,78 @@ WITH
         )
         GROUP BY rank
     ),
+    -- What the log of a process says that it raised, with its frames, innermost first.
+    caught AS (
+        SELECT
+            rank,
+            argMax(whole, place) AS traceback,
+            max(place).2 AS caught_time_ns,
+            max(place).1 AS is_fatal,
+            arrayReverse(splitByChar('\n', trimBoth(traceback))) AS traceback_lines,
+            arrayFirst(line -> match(line, '^[A-Za-z_][\\w.]*(: |$)'), traceback_lines) AS last_line,
+            extract(last_line, '^([\\w.]+)') AS type,
+            extract(last_line, '^[\\w.]+: (.*)') AS message,
+            arrayMap(
+                line -> replaceRegexpOne(trimBoth(line), '^File "(.*)", line (\\d+),? in (.*)$', 'File \\1, line \\2, in \\3'),
+                arrayFilter(line -> startsWith(line, '  File '), traceback_lines)) AS frames,
+            1 AS found
+        FROM
+        (
+            SELECT
+                rank,
+                if(exception = '', text, exception) AS whole,
+                (
+                    match(concat(text, exception), 'EngineCore (encountered a fatal error|failed to start)|(Scheduler|WorkerProc|DetokenizerManager|TokenizerManager|DataParallelController) hit an exception'),
+                    event_time_ns,
+                    epoch,
+                    seq) AS place
+            FROM written
+            WHERE position(concat(text, exception), 'Traceback (most recent call last)') > 0
+                AND NOT match(exception, '(^|\n)(KeyboardInterrupt|SystemExit|(asyncio\\.exceptions\\.)?CancelledError)')
+                AND (
+                    isNull(pid)
+                    OR (rank, pid) IN (
+                        SELECT
+                            rank,
+                            pid
+                        FROM process
+                    )
+                )
+        )
+        GROUP BY rank
+    ),
     met AS (
         SELECT
             everyone.rank AS rank,
             process.host AS host,
             process.pid AS pid,
             process.device AS device,
+            process.child AS child,
             heard.epoch AS epoch,
             heard.state AS state,
             heard.found AS heard_of,
             signals.number AS signal_number,
             failed.found = 1 AND (heard.found = 0 OR failed.step >= heard.step) AND failed.type != 'process died' AS raised,
+            NOT raised AND caught.found = 1 AND heard.found = 1 AND heard.state != 'running' AND (caught.is_fatal = 1 OR caught.caught_time_ns > heard.event_time_ns - 10000000000) AS logged,
+            logged AND caught.is_fatal = 1 AS fatal,
+            stop_ns > 0 AND NOT raised AND NOT logged AND heard.found = 1 AND heard.state NOT IN ('running', 'ended') AND ifNull(process.started_time_ns, 0) < stop_ns AND last_time_ns >= stop_ns AS ended_by_user,
+            if(heard.found = 1 AND heard.state != 'ended' AND NOT raised AND ended_steps.found = 1 AND ended_steps.last_step = heard.step AND ended_steps.last_complete = 1, ended_steps.last_end_ns, NULL) AS idle_since_ns,
             multiIf(raised, failed.step, heard.found = 1, toNullable(heard.step), ended_steps.found = 1, toNullable(ended_steps.last_step), NULL) AS last_step,
             if(raised AND failed.op_id != 0, failed.op_id, heard.op_id) AS last_op_id,
             multiIf(
                 raised, failed.event_time_ns,
+                logged, toNullable(caught.caught_time_ns),
                 heard.found = 1, toNullable(greatest(heard.event_time_ns, ifNull(heard.since_time_ns, 0))),
                 ended_steps.found = 1, toNullable(ended_steps.last_time_ns),
                 NULL) AS last_time_ns,
             if(isNull(heard.since_time_ns), NULL, greatest(last_time_ns - heard.since_time_ns, 0)) / 1000000000 AS op_seconds,
-            failed.found = 1 AND (raised OR failed.type = 'process died') AS told,
+            NOT logged AND failed.found = 1 AND (raised OR failed.type = 'process died') AS told,
             failed.module_path AS module_path,
-            failed.type AS type,
-            failed.message AS message,
+            if(logged, caught.type, failed.type) AS type,
+            if(logged, caught.message, failed.message) AS message,
             failed.inputs AS inputs,
             failed.stack_id AS stack_id,
+            if(logged, caught.frames, []) AS caught_frames,
             multiIf(
                 heard.found = 1 AND heard.state = 'running' AND now - heard.event_time_ns > {silent_seconds:Int64} * 1000000000, 'silent',
                 heard.found = 1, heard.state,
@@ -191,6 +250,7 @@ WITH
         LEFT ANY JOIN lone ON lone.rank = everyone.rank
         LEFT ANY JOIN failed ON failed.rank = everyone.rank AND failed.epoch = multiIf(heard.found = 1, heard.epoch, process.found = 1, process.epoch, lone.last_epoch)
         LEFT ANY JOIN signals ON signals.pid = process.pid
+        LEFT ANY JOIN caught ON caught.rank = everyone.rank
     ),
     ends AS (
         SELECT
@@ -209,14 +269,20 @@ WITH
             met.message AS message,
             met.inputs AS inputs,
             met.stack_id AS stack_id,
+            met.child AS child,
+            met.logged AS logged,
+            met.fatal AS fatal,
+            met.caught_frames AS caught_frames,
+            met.idle_since_ns AS idle_since_ns,
             multiIf(
                 op.name = '' AND met.last_op_id != 0, leftPad(lower(hex(met.last_op_id)), 16, '0'),
                 op.name) AS op_name,
             op.module_path AS op_module,
+            met.raised OR met.logged AS failing,
             multiIf(
-                met.raised AND met.last_state != 'running' AND met.type = 'KeyboardInterrupt', 'stopped',
-                met.raised AND met.last_state != 'running' AND (op.level = 'collective' OR match(met.message, 'Connection (closed|reset) by peer|[Rr]emote (peer|process|worker)|NCCL communicator was aborted|Broken pipe')), 'peer gone',
-                met.raised AND met.last_state IN ('died', 'ended', 'cut short', 'no step yet', 'never heard of'), 'raised',
+                met.ended_by_user OR met.raised AND met.last_state != 'running' AND met.type = 'KeyboardInterrupt', 'stopped',
+                failing AND met.last_state != 'running' AND (op.level = 'collective' OR match(concat(met.type, ': ', met.message), 'Connection (closed|reset) by peer|[Rr]emote (peer|process|worker)|NCCL communicator was aborted|Broken pipe|EngineDeadError')), 'peer gone',
+                failing AND met.last_state IN ('died', 'ended', 'cut short', 'no step yet', 'never heard of'), 'raised',
                 met.last_state = 'died' AND fatal.message = '' AND (op.level = 'collective' AND signal_number = 0 OR signal_number = 15), 'waiting',
                 met.last_state) AS how,
             if(met.last_state = 'died', fatal.message, '') AS fatal_message,
@@ -365,14 +431,15 @@ SELECT
     op_name AS op,
     multiIf(told AND failed_module != '', failed_module, op_module != '', op_module, around.module_path) AS module,
     ends.op_seconds AS op_seconds,
-    multiIf(told, ends.type, fatal_message != '', 'Fatal Python error', '') AS type,
-    if(told, ends.message, fatal_message) AS message,
+    multiIf(told OR logged, ends.type, fatal_message != '', 'Fatal Python error', '') AS type,
+    if(told OR logged, ends.message, fatal_message) AS message,
     if(told AND ends.inputs != '', ends.inputs, given.inputs) AS inputs,
     multiIf(
         told, stack.user_frame,
+        logged, arrayFirst(frame -> NOT match(frame, '/(site|dist)-packages/|/lib/python3'), caught_frames),
         fatal_message != '', arrayFirst(frame -> NOT match(frame, '/(site|dist)-packages/|/lib/python3'), fatal_frames),
         '') AS user_frame,
-    multiIf(told, stack.frames, fatal_message != '', fatal_frames, []) AS frames,
+    multiIf(told, stack.frames, logged, caught_frames, fatal_message != '', fatal_frames, []) AS frames,
     arrayMap(request -> if(served.step = ends.last_step, request, concat(request, ' in step ', toString(served.step))), served.requests) AS requests,
     if(signal_number > 0, toNullable(signal_number), NULL) AS signal,
     if(remembered.found = 1, toNullable(remembered.memory_step), NULL) AS memory_step,
@@ -382,7 +449,10 @@ SELECT
     said.last_lines AS last_lines,
     host,
     pid,
-    device
+    device,
+    child,
+    idle_since_ns AS idle_since_time_ns,
+    fatal
 FROM ends
 LEFT ANY JOIN tap.stacks AS stack ON stack.stack_id = ends.stack_id
 LEFT ANY JOIN around ON around.op_id = ends.last_op_id

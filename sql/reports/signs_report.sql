@@ -1,6 +1,6 @@
 -- Question: which signs of trouble does a run have, and so which reports are worth asking?
 -- Grain: one row
--- Reads: tap_store.heartbeat, tap_store.failure, tap_store.collective, tap_store.tensor, tap_store.unseen, tap_store.memory
+-- Reads: tap_store.heartbeat, tap_store.log, tap_store.failure, tap_store.collective, tap_store.tensor, tap_store.unseen, tap_store.memory
 -- Empty when: never
 -- Parameter run: name of the run.
 -- Cheap, where each report plans joins of many views. Rows that a later start of a rank superseded are counted too: a sign
@@ -9,6 +9,7 @@ WITH
     xxh3(concat({run:String}, char(31))) AS wanted_run_id
 SELECT
     (SELECT count() FROM tap_store.heartbeat WHERE run_id = wanted_run_id AND state NOT IN ('running', 'ended')) AS death_count,
+    death_count + (SELECT count() FROM tap_store.log WHERE run_id = wanted_run_id AND match(concat(text, exception), 'EngineCore (encountered a fatal error|failed to start)|(Scheduler|WorkerProc|DetokenizerManager|TokenizerManager|DataParallelController) hit an exception')) AS crash_count,
     (SELECT count() FROM tap_store.failure WHERE run_id = wanted_run_id) AS failure_count,
     (SELECT count() FROM tap_store.collective WHERE run_id = wanted_run_id) AS collective_count,
     (SELECT count() FROM tap_store.unseen WHERE run_id = wanted_run_id) AS unseen_count,

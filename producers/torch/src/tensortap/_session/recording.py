@@ -124,6 +124,10 @@ class Process:
         """Whether a step is under way that is recorded."""
         return self._records.step >= 0
 
+    def idle(self, is_idle: bool) -> None:
+        """Whether no step is under way from here on, be it one that is recorded or not."""
+        self._spool.header.idle(time.time_ns() if is_idle else 0)
+
     def moment(self, step: int, facts: Facts, phase_ahead: Callable[[], str]) -> Moment:
         """What is known of a step that begins."""
         return Moment(step, facts, phase_ahead, self._measures)

@@ -49,6 +49,7 @@ class Stepping:
         if process is None:
             return
         self.is_under_way, self._of_trainer = True, self.global_step
+        process.idle(False)
         if process.nan_watch:
             process.nan_watch.steps(self.number)
         self._boundaries.begun()
@@ -72,6 +73,8 @@ class Stepping:
             self._write_end(process)
         finally:
             self.facts = Facts()
+            if process and not self.is_over:
+                process.idle(True)
             if process and process.nan_watch and not self.is_over:
                 process.nan_watch.ended(self.number)
 

@@ -32,7 +32,7 @@ class Header(Segment):
     def begin(self, epoch: int, segment_rows: int) -> None:
         """The spool is there."""
         now = time.time_ns()
-        fields = (layout.MAGIC, layout.VERSION, _RUNNING, os.getpid(), epoch, now, now, 0, 0, 0, 0, segment_rows, 0, 0, 0, 0, 0, 0)
+        fields = (layout.MAGIC, layout.VERSION, _RUNNING, os.getpid(), epoch, now, now, 0, 0, 0, 0, segment_rows, 0, 0, 0, 0, 0, 0, 0)
         content = layout.HEADER.pack(*fields)
         self.bytes[8 : len(content)] = content[8:]
         self.bytes[:8] = layout.MAGIC  # last: what has the magic has the rest
@@ -44,6 +44,10 @@ class Header(Segment):
     def step(self, step: int) -> None:
         """The step under way."""
         self.words[layout.HEADER_STEP >> 2] = step
+
+    def idle(self, since_ns: int) -> None:
+        """No step is under way since then or, with 0, one is."""
+        _U64.pack_into(self.bytes, layout.HEADER_IDLE_SINCE_NS, since_ns)
 
     def segments(self, first: int, following: int) -> None:
         """Which there are: the first that is not given up, and the one after the last."""

@@ -301,7 +301,8 @@ HEADER_DROPPED_COUNT: Final = 80  # Records lost so far.
 HEADER_CURRENT_CALL: Final = 88  # Definition of the call of the current op, where ops are counted; 0 or stale where they are not.
 HEADER_DEBUGGED: Final = 92  # Whether a person holds the process up: 1 it waits for a debugger, 2 one is attached, 3 it stands at a prompt of pdb; 0 nobody does.
 HEADER_DEBUGGED_SINCE_NS: Final = 96  # UTC; since when.
-HEADER: Final = struct.Struct("<8sIIQQqqqIIIIIIQIIq")
+HEADER_IDLE_SINCE_NS: Final = 104  # UTC; since when no step is under way, be it recorded or not; 0 while one is, and of earlier collectors.
+HEADER: Final = struct.Struct("<8sIIQQqqqIIIIIIQIIqq")
 
 # Request of the agent to the process.
 ASKED_SEQUENCE: Final = 2048  # Of the request, written last; 0 when there was none yet.
