@@ -27,9 +27,10 @@ const (
 
 // start is one start of a process, as the bucket keeps it.
 type start struct {
-	Epoch  string `json:"epoch"` // 16 hex digits
-	State  string `json:"state"`
-	Next   uint32 `json:"next,omitempty"`   // one more than its last step, once it is over
+	Epoch string `json:"epoch"` // 16 hex digits
+	State string `json:"state"`
+	Next  uint32 `json:"next,omitempty"` // one more than its last step, once it is over
+
 	Launch string `json:"launch,omitempty"` // by which it began; earlier releases wrote none
 }
 
@@ -47,29 +48,28 @@ type StartRequest struct {
 // Key is where the bucket of sources has the starts of the rank.
 func (r StartRequest) Key() string { return fmt.Sprintf("%s.%d", schemas.FormatID(r.RunID), r.Rank) }
 
-// Admission is the place of a process in its run.
+// Admission is the place of a start among those of its rank.
 type Admission struct {
 	Rank       uint32 // the one asked for or, where another process of the launch has that, one of its own
-	Generation uint32 // the number of this start of the rank, from 0: steps that a later one repeats replace those of an earlier one
+	Generation uint32 // of its steps, from 0: steps that a later start repeats replace those of an earlier one
 	From       uint32 // the first step behind all that earlier starts have ended
 }
 
-// Admit gives a process its place, and the same again when asked again. A live rank is refused with ErrRankTaken, and so
-// is an ended one, unless it is resumed. A rank that died is simply started again. Of processes of one launch none is refused: one that does
-// not take the place of the other has a rank of its own, beyond all others.
-func Admit(ctx context.Context, js jetstream.JetStream, r StartRequest) (Admission, error) {
+// Admit returns the place of this start of the rank. A start that it knows has the same place again. A live rank is refused
+// with ErrRankTaken, and so is an ended one, unless it is resumed. A rank that died is simply started again. Of processes of one launch none
+// is refused: one that does not take the place of the other has a rank of its own, beyond all others.
+func Admit(ctx context.Context, js jetstream.JetStream, r StartRequest) (place Admission, err error) {
 	if err := refuseFiles(ctx, js, r); err != nil {
-		return Admission{}, err
+		return place, err
 	}
 	if r.Apart {
 		if known, found, err := admitted(ctx, js, r); found || err != nil {
 			return known, err
 		}
 	}
-	var place Admission
-	err := changeStarts(ctx, js, r, func(starts []start) (changed []start, err error) {
-		place, changed, err = r.begin(starts)
-		return changed, err
+	err = changeStarts(ctx, js, r, func(starts []start) (with []start, err error) {
+		place, with, err = r.begin(starts)
+		return with, err
 	})
 	if errors.Is(err, errApart) {
 		return admitApart(ctx, js, r)
@@ -82,75 +82,72 @@ var errApart = errors.New("another process of the launch has that rank")
 
 // begin adds the process to the starts of a rank, unless it is there.
 func (r StartRequest) begin(starts []start) (place Admission, with []start, err error) {
-	place, known := r.among(starts)
+	place, state := r.among(starts)
 	last := lastStart(starts)
-	beside := r.Launch != "" && r.Launch == last.Launch
+	beside := r.Launch != "" && r.Launch == last.Launch && (r.Apart || last.State == StartEnded && !r.Resume)
 	switch {
-	case known && starts[place.Generation].State == startRefused:
+	case state == startRefused:
 		return place, nil, fmt.Errorf("%w: its rank %d was another process, which lived, when this one began", ErrRankTaken, r.Rank)
-	case known:
+	case state != "":
 		return place, starts, nil
-	case beside && (r.Apart || last.State == StartEnded && !r.Resume):
+	case beside:
 		return place, nil, errApart
 	case last.State == StartLives:
 		return place, nil, fmt.Errorf("%w: its rank %d lives, as epoch %s", ErrRankTaken, r.Rank, last.Epoch)
 	case last.State == StartEnded && !r.Resume:
 		return place, nil, fmt.Errorf("%w: its rank %d has ended, as epoch %s; start under another name, or resume it", ErrRankTaken, r.Rank, last.Epoch)
 	}
-	return place, append(starts, r.begun()), nil
+	return place, append(starts, start{Epoch: schemas.FormatID(r.Epoch), State: StartLives, Launch: r.Launch}), nil
 }
 
-// among is the process's place among the starts of the rank, or else the next one.
-func (r StartRequest) among(starts []start) (place Admission, known bool) {
+// among is the place of the process among the starts and its state there or, without a state, the next place.
+func (r StartRequest) among(starts []start) (place Admission, state string) {
 	place.Rank = r.Rank
 	for i, s := range starts {
-		if place.Generation = uint32(i); s.Epoch == schemas.FormatID(r.Epoch) { //nolint:gosec // few starts
-			return place, true
+		if s.Epoch == schemas.FormatID(r.Epoch) {
+			place.Generation = uint32(i) //nolint:gosec // few starts
+			return place, s.State
 		}
 		place.From = max(place.From, s.Next)
 	}
-	place.Generation = uint32(len(starts)) //nolint:gosec // likewise
-	return place, false
-}
-
-func (r StartRequest) begun() start {
-	return start{Epoch: schemas.FormatID(r.Epoch), State: StartLives, Launch: r.Launch}
+	place.Generation = uint32(len(starts)) //nolint:gosec // few starts
+	return place, ""
 }
 
 // admitted finds the place that the process has among all ranks of its run.
 func admitted(ctx context.Context, js jetstream.JetStream, r StartRequest) (place Admission, found bool, err error) {
 	err = eachRank(ctx, js, schemas.FormatID(r.RunID)+".", func(rank uint32, starts []start) {
-		of := r
-		of.Rank = rank
-		if known, is := of.among(starts); is && starts[known.Generation].State != startRefused {
-			place, found = known, true
+		if at, state := r.among(starts); state != "" && state != startRefused {
+			place, found = at, true
+			place.Rank = rank
 		}
 	})
 	return place, found, err
 }
 
 // admitApart gives a process the first rank beyond all that the run has.
-func admitApart(ctx context.Context, js jetstream.JetStream, r StartRequest) (Admission, error) {
+func admitApart(ctx context.Context, js jetstream.JetStream, r StartRequest) (place Admission, err error) {
 	if place, found, err := admitted(ctx, js, r); found || err != nil {
 		return place, err
 	}
 	states, err := RankStates(ctx, js, r.RunID)
 	if err != nil {
-		return Admission{}, err
+		return place, err
 	}
 	own := r
 	for own.Rank = max(r.World, 1); ; own.Rank++ {
 		if _, has := states[own.Rank]; has {
 			continue
 		}
-		err := changeStarts(ctx, js, own, func(starts []start) ([]start, error) {
+		err := changeStarts(ctx, js, own, func(starts []start) (with []start, err error) {
 			if len(starts) > 0 {
 				return nil, errApart // another was faster
 			}
-			return []start{own.begun()}, nil
+			place, with, err = own.begin(starts)
+			return with, err
 		})
 		if !errors.Is(err, errApart) {
-			return Admission{Rank: own.Rank}, err
+			return place, err
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 // mostRanks is how many folders' ranks are remembered, for what their processes wrote beside them.
 const mostRanks = 1 << 16
 
-// admit asks for the process's place in its run, which is then the rank of all that it has written.
-func (s *served) admit(ctx context.Context, epoch uint64) (Place, error) {
+// admit asks for the process's place in its run, whose rank is then that of all that it has written.
+func (s *served) admit(ctx context.Context, epoch uint64) (place Place, err error) {
 	about := &s.about
 	s.start = Start{
 		RunID: about.run.RunID, Rank: about.rank.Rank, Epoch: epoch, Resume: about.resume || s.cfg.Resume,
@@ -18,13 +18,14 @@ func (s *served) admit(ctx context.Context, epoch uint64) (Place, error) {
 	if about.run.WorldSize != nil {
 		s.start.World = *about.run.WorldSize
 	}
-	place, err := s.cfg.Stream.Admit(ctx, s.start)
+	place, err = s.cfg.Stream.Admit(ctx, s.start)
+	if err != nil && !s.start.Apart && s.hasTwin() { // which has come meanwhile
+		s.start.Apart = true
+		place, err = s.cfg.Stream.Admit(ctx, s.start)
+	}
 	if err != nil {
 		s.agent.knowRank(s.name, about.rank.Rank)
-		return Place{}, s.refused(ctx, err)
-	}
-	if about.appends {
-		s.first = place.From
+		return place, s.refused(ctx, err)
 	}
 	s.start.Rank, about.rank.Rank = place.Rank, place.Rank
 	s.agent.knowRank(s.name, place.Rank)

@@ -14,10 +14,10 @@ type about struct {
 	rank schemas.RankRow
 	// resume says that the process means to go on with a run that has ended.
 	resume bool
-	// appends says that nobody names its steps: they go on behind those of earlier starts.
-	appends bool
 	// launch is the same of all processes that one launch began; empty of earlier collectors.
 	launch string
+	// appends says that nobody names its steps: they go on behind those of earlier starts.
+	appends bool
 }
 
 // runDefinition is the definition of kind run.
@@ -60,9 +60,9 @@ type rankDefinition struct {
 	SourceName    string `json:"source_name"`
 	StartedTimeNs *int64 `json:"started_time_ns"`
 
-	Parameters map[string]string `json:"parameters"` // earlier collectors wrote none, and none of the two below
-	Launch     string            `json:"launch"`
+	Launch     string            `json:"launch"` // earlier collectors wrote none of these three
 	Child      bool              `json:"child"`
+	Parameters map[string]string `json:"parameters"`
 }
 
 // readAbout reads the first two definitions: run and rank.

@@ -196,6 +196,9 @@ func (s *served) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if s.about.appends {
+		s.first = place.From
+	}
 	header.look(s.cfg.Now())
 	s.setAdmitted()
 	if s.publisher, err = s.cfg.Stream.NewPublisher(); err != nil {
