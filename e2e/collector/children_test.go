@@ -18,7 +18,7 @@ func TestChildrenThatCallTheModelAreProcessesOfTheirOwn(t *testing.T) {
 	python := torch.Python(t)
 	up := program.StartUp(t, t.TempDir())
 	twice := []string{"sh", "-c", `"$0" testdata/children.py child && "$0" testdata/children.py child`, python}
-	for _, c := range []struct {
+	for _, c := range []struct { //nolint:paralleltest // one after the other, as each is to end at once
 		name            string
 		job             []string
 		ranks, children int
@@ -26,6 +26,7 @@ func TestChildrenThatCallTheModelAreProcessesOfTheirOwn(t *testing.T) {
 		{"warm", []string{python, "testdata/children.py", "warm"}, 11, 9},
 		{"cold", []string{python, "testdata/children.py", "cold"}, 2, 2}, // all are children
 		{"outlived", []string{python, "testdata/children.py", "outlived=3"}, 2, 1},
+		{"restarted", []string{filepath.Join(filepath.Dir(python), "torchrun"), "--nproc-per-node", "2", "--max-restarts", "1", "testdata/children.py", "restarted"}, 2, 0}, // which are no others
 		{"sequence", twice, 2, 0}, // programs of one launch, one after the other
 	} {
 		t.Run(c.name, func(t *testing.T) {

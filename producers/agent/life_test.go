@@ -188,7 +188,7 @@ func TestOnlyProcessesOfTheRunThatIsAskedForAreToldOf(t *testing.T) {
 	}
 	var told testbed.Buffer
 	cfg := config(t, root, l)
-	cfg.Of, cfg.Tell = "own", func(text string) { fmt.Fprintln(&told, text) }
+	cfg.Of, cfg.Tell = "own", func(text string) { _, _ = fmt.Fprintln(&told, text) }
 	serveUntil(t, cfg, empty(t, root))
 	if text := told.String(); !strings.Contains(text, "run own") || strings.Contains(text, "run another") {
 		t.Errorf("told: %s", text)

@@ -1,6 +1,6 @@
 -- Question: which rank is slower than the others in a step or phase, by its own work and not as it waits for them?
 -- Grain: one row per rank, step that is behind the other ranks; what is most behind comes first
--- Reads: tap.steps, tap.requests, tap.collectives
+-- Reads: tap.steps, tap.requests, tap.collectives, tap.ranks
 -- Empty when: no rank is so far behind, or steps of the same number have no other ranks, no begin or no end
 -- Shown: rank, step, phase, own_ms, peers_ms, behind_ms, factor, waited_ms, peers_waited_ms
 -- Parameter run: name of the run.
@@ -12,7 +12,7 @@
 -- Parameter all = 0: 1 for the steps of all ranks, behind or not.
 -- Parameter limit = 1000: greatest number of rows.
 -- Own time is that of the step without that in collectives, sends and receives: who comes late to one works, the others wait.
--- Peers are the other ranks of the same step and phase. Of a step that serves requests, their phases are its own.
+-- Peers are the other ranks of the same step and phase. Of a step that serves requests, their phases are its own. Children of the program's own are nobody's peers.
 WITH
     phases AS (
         SELECT
@@ -34,6 +34,11 @@ WITH
             assumeNotNull(end_time_ns) AS ends
         FROM tap.steps
         WHERE run_id = xxh3(concat({run:String}, char(31))) AND begin_time_ns IS NOT NULL AND end_time_ns IS NOT NULL
+            AND rank NOT IN (
+                SELECT rank
+                FROM tap.ranks
+                WHERE run_id = xxh3(concat({run:String}, char(31))) AND child = 1
+            )
     ),
     calls AS (
         SELECT

@@ -74,6 +74,8 @@ def main(case: str) -> None:
         pooled("fork")
         return
     compute()
+    if case == "restarted" and os.environ["RANK"] == "1" and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+        raise SystemExit(3)
     if case.startswith("outlived"):
         outlive(float(case.partition("=")[2]))
     if case != "warm":

@@ -29,7 +29,7 @@ def test_the_run_is_described_with_every_key_of_its_definition() -> None:
     asked = settings(environment={"TENSORTAP_SPOOL": "/s"}, run="r", level="mix", steps="3", labels={"a": "b"})
     said = run_info.run(asked, Place(world_size=4), model)
     assert set(said) == set(
-        "name model framework framework_version engine engine_version world_size dtype seed level task commit config labels".split()
+        "name model framework framework_version engine engine_version world_size dtype seed level task commit config labels resume".split()
     )
     wanted = {"name": "r", "model": "Linear", "framework": "pytorch", "world_size": 4, "dtype": "bfloat16", "level": "mix", "engine": ""}
     assert wanted.items() <= said.items()
@@ -39,7 +39,7 @@ def test_the_run_is_described_with_every_key_of_its_definition() -> None:
 def test_the_rank_is_described_with_every_key_of_its_definition() -> None:
     said = run_info.rank(Place(rank=3, distributed=True, coordinates={"tp": (1, 2)}), nn.Linear(1, 1))
     sizes = [f"{axis}_size" for axis in AXES]
-    assert set(said) == {"rank", "host", "pid", "device", "source_name", "started_time_ns", *AXES, *sizes}
+    assert set(said) == {"rank", "host", "pid", "device", "source_name", "started_time_ns", "launch", "child", *AXES, *sizes}
     assert {"rank": 3, "pid": os.getpid(), "device": "cpu", "tp": 1, "tp_size": 2, "pp": -1, "pp_size": -1}.items() <= said.items()
     assert said["source_name"] == "rank3"
     assert run_info.rank(Place())["source_name"] == f"proc{os.getpid()}"

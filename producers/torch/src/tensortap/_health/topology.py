@@ -64,7 +64,7 @@ def is_child() -> bool:
 
 
 def is_restart() -> bool:
-    """Whether torchrun has started this rank again."""
+    """Whether torchrun has started this rank again: it goes on in the place of the one before, however that ended."""
     return os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") not in ("", "0")
 
 

@@ -42,6 +42,7 @@ def run(settings: Settings, place: Place, model: nn.Module | None = None) -> dic
         "commit": commit(_code_folder()),
         "config": json.dumps({**_plain(settings), **surroundings.of(model), **environment.of(_code_folder())}, sort_keys=True),
         "labels": dict(settings.labels),
+        "resume": topology.is_restart(),
     }
 
 
