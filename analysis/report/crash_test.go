@@ -9,7 +9,7 @@ import (
 
 // crashOf is the answer of report crash, from rows of NAME=VALUE.
 func crashOf(rows ...map[string]string) *Crash {
-	columns := []string{"rank", "how", "last_time_ns", "step", "op", "module", "op_seconds", "type", "message", "inputs", "requests", "signal", "memory_step", "host_resident_bytes", "last_lines", "pid", "host"}
+	columns := []string{"rank", "how", "last_time_ns", "step", "op", "module", "op_seconds", "type", "message", "inputs", "requests", "signal", "memory_step", "host_resident_bytes", "last_lines", "pid", "host", "child", "idle_since_time_ns", "fatal"}
 	c := &Crash{Run: "bad", Ranks: Table{Columns: columns}}
 	for _, given := range rows {
 		var row []Value

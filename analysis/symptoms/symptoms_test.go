@@ -271,3 +271,25 @@ func TestAReportWithoutASignIsNotAsked(t *testing.T) {
 		t.Errorf("of a program that failed: %+v", found)
 	}
 }
+
+func TestWhetherAProgramThatEndedWellHasCrashed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		row  report.Table
+		run  Run
+		want string // how the first line begins; empty for none
+	}{
+		"a rank died":                     {row("rank", "0", "how", "died", "step", "3", "child", "0"), Run{Name: "bad"}, "crash: "},
+		"a pool ended its own process":    {row("rank", "1", "how", "died", "step", "3", "child", "1"), Run{Name: "bad"}, ""},
+		"and the program failed":          {row("rank", "1", "how", "died", "step", "3", "child", "1"), Run{Name: "bad", Failed: true}, "crash: "},
+		"an engine said that it fails":    {row("rank", "0", "how", "raised", "step", "3", "fatal", "1"), Run{Name: "bad"}, "crash: "},
+		"its user ended a server":         {row("rank", "0", "how", "stopped", "step", "3", "idle_since_time_ns", "5"), Run{Name: "bad", StoppedNs: 9}, "stopped: "},
+		"an interrupt that it caught":     {row("rank", "0", "how", "stopped", "step", "3"), Run{Name: "bad"}, ""},
+		"a server was ended, and all did": {row("rank", "0", "how", "ended", "step", "3"), Run{Name: "bad", StoppedNs: 9}, ""},
+	} {
+		lines := told(look(t, answers{"crash": c.row}, c.run))
+		if c.want == "" && len(lines) > 0 || c.want != "" && (len(lines) == 0 || !strings.HasPrefix(lines[0], c.want)) {
+			t.Errorf("%s: %q, want %q", name, lines, c.want)
+		}
+	}
+}
