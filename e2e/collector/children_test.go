@@ -5,20 +5,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
 	"github.com/tensortap/tensortap/e2e/internal/torch"
 )
 
-// TestChildrenThatCallTheModelAreProcessesOfTheirOwn has them begun and ended in every way: run ends with the program, and all of theirs is stored.
+// TestChildrenThatCallTheModelAreProcessesOfTheirOwn has them begun and ended in every way: run ends with the program's status, and all of theirs is stored.
 func TestChildrenThatCallTheModelAreProcessesOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	const atOnce = 100 * time.Second // less than the time that run waits for processes which do not end
 	python := torch.Python(t)
 	up := program.StartUp(t, t.TempDir())
 	twice := []string{"sh", "-c", `"$0" testdata/children.py child && "$0" testdata/children.py child`, python}
-	for _, c := range []struct { //nolint:paralleltest // one after the other, as each is to end at once
+	for _, c := range []struct { //nolint:paralleltest // one after the other: each has a dozen processes
 		name            string
 		job             []string
 		ranks, children int
@@ -30,10 +28,9 @@ func TestChildrenThatCallTheModelAreProcessesOfTheirOwn(t *testing.T) {
 		{"sequence", twice, 2, 0}, // programs of one launch, one after the other
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			began := time.Now()
 			out := program.Run(t, up.Setting, append([]string{"run", "--run", c.name, "--"}, c.job...)...)
-			if took := time.Since(began); out.Status != 0 || took > atOnce {
-				t.Fatalf("after %v: %v", took, out)
+			if out.Status != 0 { // as where it has waited in vain for what a process left
+				t.Fatal(out)
 			}
 			up.Settle(t)
 			answer := program.Run(t, up.Setting, "query", "--output", "csv", fmt.Sprintf(
