@@ -16,6 +16,20 @@ type Row[R any] interface {
 	load(from []arrow.Array, row int)
 }
 
+// Place gives a measurement the number of the batch that it will stand in, and returns the UTC day that it is of. Definitions
+// have neither: theirs is 0.
+func Place[R any, P Row[R]](row *R, batch uint64) (day int64) {
+	if m, is := any(P(row)).(measured); is {
+		return Day(m.place(batch))
+	}
+	return 0
+}
+
+// measured is a row of a measurement.
+type measured interface {
+	place(batch uint64) (eventTimeNs int64)
+}
+
 // Builder collects rows of one table and makes messages of them. It keeps its
 // memory between batches. It is not safe for use by several goroutines.
 type Builder[R any, P Row[R]] struct {
@@ -72,8 +86,18 @@ func (b *Builder[R, P]) Record() arrow.RecordBatch {
 	return array.NewRecordBatch(b.schema, arrays, int64(b.rows))
 }
 
-// Message packs the rows as the batch of that identity, and resets the builder.
+// Message packs the rows as the batch of that identity, and resets the builder. No table that is kept by days would take rows of
+// two: those are refused here, where they were put together.
 func (b *Builder[R, P]) Message(id Identity) (Message, error) {
+	m, err := b.Kept(id)
+	if err == nil && b.table.PartitionByDay && Day(m.Header.MinEventTimeNs) != Day(m.Header.MaxEventTimeNs) {
+		return Message{}, fmt.Errorf("make batch %s of %s: its rows are of more than one UTC day", id, b.table.Name)
+	}
+	return m, err
+}
+
+// Kept is Message for the rows of a batch that an archive has, whoever made it.
+func (b *Builder[R, P]) Kept(id Identity) (Message, error) {
 	m, err := b.packer.message(b.table, b.Record(), id)
 	if err == nil {
 		b.Reset()

@@ -434,6 +434,11 @@ func (r *StepRow) load(c []arrow.Array, i int) {
 	r.GlobalStep = loadNullable(c[18], i, loadUint64)
 }
 
+func (r *StepRow) place(batch uint64) int64 {
+	r.Batch = batch
+	return r.EventTimeNs
+}
+
 // TensorRow is a row of tensor. One row per tensor, or other argument, that an op took or returned: its statistics, digest and sketch.
 type TensorRow struct {
 	RunID                 uint64    `parquet:"run_id"`                  // Run, as the hash of its name.
@@ -525,6 +530,11 @@ func (r *TensorRow) load(c []arrow.Array, i int) {
 	r.Sketch = loadFloat32s(c[25], i)
 }
 
+func (r *TensorRow) place(batch uint64) int64 {
+	r.Batch = batch
+	return r.EventTimeNs
+}
+
 // PayloadRow is a row of payload. One row per raw tensor kept on purpose: where it lies.
 type PayloadRow struct {
 	RunID       uint64  `parquet:"run_id"`              // Run, as the hash of its name.
@@ -576,6 +586,11 @@ func (r *PayloadRow) load(c []arrow.Array, i int) {
 	r.SizeBytes = loadNullable(c[9], i, loadUint64)
 	r.Digest = loadUint64(c[10], i)
 	r.DigestKind = loadUint8(c[11], i)
+}
+
+func (r *PayloadRow) place(batch uint64) int64 {
+	r.Batch = batch
+	return r.EventTimeNs
 }
 
 // DeadLetterRow is a row of dead_letter. One row per message that could not be stored. Its bytes are kept where location says.
@@ -1009,6 +1024,11 @@ func (r *MemoryRow) load(c []arrow.Array, i int) {
 	r.Basis = loadString(c[17], i)
 }
 
+func (r *MemoryRow) place(batch uint64) int64 {
+	r.Batch = batch
+	return r.EventTimeNs
+}
+
 // FailureRow is a row of failure. One row per op that raised, or that ran when its process died: the exception, the inputs, the call stack.
 type FailureRow struct {
 	RunID       uint64 `parquet:"run_id"`        // Run, as the hash of its name.
@@ -1061,6 +1081,11 @@ func (r *FailureRow) load(c []arrow.Array, i int) {
 	r.ModulePath = loadString(c[12], i)
 }
 
+func (r *FailureRow) place(batch uint64) int64 {
+	r.Batch = batch
+	return r.EventTimeNs
+}
+
 // UnseenRow is a row of unseen. One row per step, reason and subject that was not observed, on purpose or because it could not be.
 type UnseenRow struct {
 	RunID       uint64 `parquet:"run_id"`        // Run, as the hash of its name.
@@ -1099,6 +1124,11 @@ func (r *UnseenRow) load(c []arrow.Array, i int) {
 	r.Reason = loadString(c[6], i)
 	r.Subject = loadString(c[7], i)
 	r.UnseenCount = loadUint64(c[8], i)
+}
+
+func (r *UnseenRow) place(batch uint64) int64 {
+	r.Batch = batch
+	return r.EventTimeNs
 }
 
 // HeartbeatRow is a row of heartbeat. One row per sign of life of a rank's process, with the op under way; the last says how the process ended. The event's time is the time of the sign, by the agent's clock where the rank's is off by a minute or more.
@@ -1153,6 +1183,11 @@ func (r *HeartbeatRow) load(c []arrow.Array, i int) {
 	r.OpID = loadUint64(c[8], i)
 	r.SinceTimeNs = loadNullable(c[9], i, loadInt64)
 	r.DebuggedSinceTimeNs = loadNullable(c[10], i, loadInt64)
+}
+
+func (r *HeartbeatRow) place(batch uint64) int64 {
+	r.Batch = batch
+	return r.EventTimeNs
 }
 
 // RequestRow is a row of request. One row per step of a rank and request that it serves: which tokens, and where they lie in the step's tensors.
@@ -1220,6 +1255,11 @@ func (r *RequestRow) load(c []arrow.Array, i int) {
 	r.FirstPosition = loadNullable(c[11], i, loadUint64)
 	r.TokenCount = loadUint64(c[12], i)
 	r.RowOffset = loadNullable(c[13], i, loadUint64)
+}
+
+func (r *RequestRow) place(batch uint64) int64 {
+	r.Batch = batch
+	return r.EventTimeNs
 }
 
 // SignatureRow is a row of signature. One row per distinct ATen op with dtypes, shapes and strides of its input and output tensors.
@@ -1310,6 +1350,11 @@ func (r *CallRow) load(c []arrow.Array, i int) {
 	r.Step = loadUint32(c[5], i)
 	r.TallyID = loadUint64(c[6], i)
 	r.CallCount = loadUint64(c[7], i)
+}
+
+func (r *CallRow) place(batch uint64) int64 {
+	r.Batch = batch
+	return r.EventTimeNs
 }
 
 // DeclaredComparisonRow is a row of declared_comparison. One row per time that a comparison was asked for: the runs, and the rules of judgement; the latest counts.
@@ -1541,6 +1586,11 @@ func (r *VerdictRow) load(c []arrow.Array, i int) {
 	r.BenchNotFiniteCount = loadUint64(c[46], i)
 }
 
+func (r *VerdictRow) place(batch uint64) int64 {
+	r.Batch = batch
+	return r.EventTimeNs
+}
+
 // JudgedStepRow is a row of judged_step. One row per judging of a step of a rank: the number of pairs with each verdict, and the first difference.
 type JudgedStepRow struct {
 	RunID                     uint64   `parquet:"run_id"`                        // Run, as the hash of its name.
@@ -1727,6 +1777,11 @@ func (r *JudgedStepRow) load(c []arrow.Array, i int) {
 	r.FirstErrorOut = loadNullable(c[50], i, loadFloat64)
 }
 
+func (r *JudgedStepRow) place(batch uint64) int64 {
+	r.Batch = batch
+	return r.EventTimeNs
+}
+
 // LayerErrorRow is a row of layer_error. One row per judged step of a rank, direction and layer of the model with a measurement on both sides.
 type LayerErrorRow struct {
 	RunID          uint64   `parquet:"run_id"`                  // Run, as the hash of its name.
@@ -1800,6 +1855,11 @@ func (r *LayerErrorRow) load(c []arrow.Array, i int) {
 	r.GreatestError = loadNullable(c[15], i, loadFloat64)
 	r.MedianError = loadNullable(c[16], i, loadFloat64)
 	r.GreatestSiteID = loadUint64(c[17], i)
+}
+
+func (r *LayerErrorRow) place(batch uint64) int64 {
+	r.Batch = batch
+	return r.EventTimeNs
 }
 
 // OriginRow is a row of origin. One row per place where the difference of a comparison began: no other rank's first difference precedes it.
@@ -2095,6 +2155,11 @@ func (r *CollectiveRow) load(c []arrow.Array, i int) {
 	r.StackID = loadUint64(c[18], i)
 }
 
+func (r *CollectiveRow) place(batch uint64) int64 {
+	r.Batch = batch
+	return r.EventTimeNs
+}
+
 // LogRow is a row of log. One row per line that a process wrote to its output or a log file, or per record of Python's logging.
 type LogRow struct {
 	RunID       uint64            `parquet:"run_id"`        // Run, as the hash of its name.
@@ -2176,6 +2241,11 @@ func (r *LogRow) load(c []arrow.Array, i int) {
 	r.Fields = loadStringMap(c[19], i)
 }
 
+func (r *LogRow) place(batch uint64) int64 {
+	r.Batch = batch
+	return r.EventTimeNs
+}
+
 // MetricRow is a row of metric. One row per number that a program reported of itself: in a known line of its log, or in a file of scalars.
 type MetricRow struct {
 	RunID       uint64  `parquet:"run_id"`        // Run, as the hash of its name.
@@ -2227,6 +2297,11 @@ func (r *MetricRow) load(c []arrow.Array, i int) {
 	r.Digits = loadInt16(c[9], i)
 	r.Source = loadString(c[10], i)
 	r.Request = loadString(c[11], i)
+}
+
+func (r *MetricRow) place(batch uint64) int64 {
+	r.Batch = batch
+	return r.EventTimeNs
 }
 
 // AllocationRow is a row of allocation. One row per call stack and state of memory in a snapshot of a rank's allocator, at its end and at its peak.
@@ -2286,6 +2361,11 @@ func (r *AllocationRow) load(c []arrow.Array, i int) {
 	r.AllocationCount = loadUint64(c[11], i)
 	r.SizeBytes = loadUint64(c[12], i)
 	r.RequestedBytes = loadNullable(c[13], i, loadUint64)
+}
+
+func (r *AllocationRow) place(batch uint64) int64 {
+	r.Batch = batch
+	return r.EventTimeNs
 }
 
 // RequestEventRow is a row of request_event. One row per moment in the life of a request that a process or its files tell of.
@@ -2366,6 +2446,11 @@ func (r *RequestEventRow) load(c []arrow.Array, i int) {
 	r.OutputTokenCount = loadNullable(c[14], i, loadUint32)
 	r.Reason = loadString(c[15], i)
 	r.Fields = loadStringMap(c[16], i)
+}
+
+func (r *RequestEventRow) place(batch uint64) int64 {
+	r.Batch = batch
+	return r.EventTimeNs
 }
 
 // AlertRow is a row of alert. One row per change of an alert: it fired, or was resolved. Of two rows of the same place either counts.
@@ -2549,6 +2634,11 @@ func (r *TokenRow) load(c []arrow.Array, i int) {
 	r.CachedTokenCount = loadNullable(c[17], i, loadUint32)
 }
 
+func (r *TokenRow) place(batch uint64) int64 {
+	r.Batch = batch
+	return r.EventTimeNs
+}
+
 // WeightRow is a row of weight. One row per parameter, or saved buffer, and moment at which a program said that the weights are those of an update: its checksum.
 type WeightRow struct {
 	RunID       uint64 `parquet:"run_id"`        // Run, as the hash of its name.
@@ -2593,6 +2683,11 @@ func (r *WeightRow) load(c []arrow.Array, i int) {
 	r.Name = loadString(c[8], i)
 	r.Checksum = loadUint64(c[9], i)
 	r.Description = loadString(c[10], i)
+}
+
+func (r *WeightRow) place(batch uint64) int64 {
+	r.Batch = batch
+	return r.EventTimeNs
 }
 
 // TokenSiteRow is a row of token_site. One row per token and place of the model that it passed: its norm, and a few sums from which the distance of two such tokens is estimated.
@@ -2663,4 +2758,9 @@ func (r *TokenSiteRow) load(c []arrow.Array, i int) {
 	r.Sum1 = loadInt16(c[16], i)
 	r.Sum2 = loadInt16(c[17], i)
 	r.Sum3 = loadInt16(c[18], i)
+}
+
+func (r *TokenSiteRow) place(batch uint64) int64 {
+	r.Batch = batch
+	return r.EventTimeNs
 }

@@ -100,7 +100,7 @@ func pack[R any, P Row[R]](t *testing.T, rows []R, id Identity) Message {
 	for i := range rows {
 		b.Append(&rows[i])
 	}
-	m, err := b.Message(id)
+	m, err := b.Kept(id)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func (c *call) chunks(of []int, table schemas.Table, rows int) [][]int {
 	var order []int64
 	days := make(map[int64][]int)
 	for _, i := range of {
-		key := day(c.header(i).MinEventTimeNs)
+		key := schemas.Day(c.header(i).MinEventTimeNs)
 		if len(days[key]) == 0 {
 			order = append(order, key)
 		}
@@ -98,13 +98,4 @@ func (c *call) rows(of []int) int {
 		sum += c.header(i).Rows
 	}
 	return sum
-}
-
-// day is the UTC day of a time, counted from 1970.
-func day(ns int64) int64 {
-	const length = 24 * 3600 * 1_000_000_000
-	if ns < 0 {
-		return -1 - (-1-ns)/length
-	}
-	return ns / length
 }

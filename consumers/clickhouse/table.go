@@ -70,7 +70,7 @@ func (t *table) write(ctx context.Context, c *call) error {
 func (t *table) admit(c *call) []int {
 	var admitted []int
 	for i, m := range c.messages {
-		if h := m.Header; t.declared.PartitionByDay && day(h.MinEventTimeNs) != day(h.MaxEventTimeNs) {
+		if h := m.Header; t.declared.PartitionByDay && schemas.Day(h.MinEventTimeNs) != schemas.Day(h.MaxEventTimeNs) {
 			c.reject(i, fmt.Sprintf("event times %d to %d ns are of more than one UTC day", h.MinEventTimeNs, h.MaxEventTimeNs))
 			continue
 		}

@@ -194,7 +194,7 @@ func readMessages[R any, P schemas.Row[R]](ctx context.Context, file *pq.File, r
 		if err := readRows(rows, builder, b.Rows); err != nil {
 			return errors.Join(err, rows.Close())
 		}
-		m, err := builder.Message(b.identity(run))
+		m, err := builder.Kept(b.identity(run))
 		if err != nil {
 			return errors.Join(err, rows.Close())
 		}

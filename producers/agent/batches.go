@@ -7,8 +7,6 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-const dayNs = 24 * 60 * 60 * 1_000_000_000
-
 // part is the batch of one kind.
 type part interface {
 	numbered
@@ -24,13 +22,6 @@ type numbered interface {
 type packer interface {
 	Len() int
 	Message(id schemas.Identity) (schemas.Message, error)
-}
-
-// measured is a batch of measurements, which never spans two UTC days.
-type measured[R any, P schemas.Row[R]] struct {
-	*batch.Batch[R, P]
-
-	day int64
 }
 
 // batches gathers the rows of a window into messages.
@@ -50,27 +41,23 @@ type batches struct {
 	signature    *batch.Batch[schemas.SignatureRow, *schemas.SignatureRow]
 	tally        *batch.Batch[schemas.TallyRow, *schemas.TallyRow]
 
-	tensor    measured[schemas.TensorRow, *schemas.TensorRow]
-	memory    measured[schemas.MemoryRow, *schemas.MemoryRow]
-	failure   measured[schemas.FailureRow, *schemas.FailureRow]
-	call      measured[schemas.CallRow, *schemas.CallRow]
-	unseen    measured[schemas.UnseenRow, *schemas.UnseenRow]
-	payload   measured[schemas.PayloadRow, *schemas.PayloadRow]
-	request   measured[schemas.RequestRow, *schemas.RequestRow]
-	heartbeat measured[schemas.HeartbeatRow, *schemas.HeartbeatRow]
+	tensor    *batch.Batch[schemas.TensorRow, *schemas.TensorRow]
+	memory    *batch.Batch[schemas.MemoryRow, *schemas.MemoryRow]
+	failure   *batch.Batch[schemas.FailureRow, *schemas.FailureRow]
+	call      *batch.Batch[schemas.CallRow, *schemas.CallRow]
+	unseen    *batch.Batch[schemas.UnseenRow, *schemas.UnseenRow]
+	payload   *batch.Batch[schemas.PayloadRow, *schemas.PayloadRow]
+	request   *batch.Batch[schemas.RequestRow, *schemas.RequestRow]
+	heartbeat *batch.Batch[schemas.HeartbeatRow, *schemas.HeartbeatRow]
 
-	collective measured[schemas.CollectiveRow, *schemas.CollectiveRow]
-	token      measured[schemas.TokenRow, *schemas.TokenRow]
-	weight     measured[schemas.WeightRow, *schemas.WeightRow]
-	tokenSite  measured[schemas.TokenSiteRow, *schemas.TokenSiteRow]
+	collective *batch.Batch[schemas.CollectiveRow, *schemas.CollectiveRow]
+	token      *batch.Batch[schemas.TokenRow, *schemas.TokenRow]
+	weight     *batch.Batch[schemas.WeightRow, *schemas.WeightRow]
+	tokenSite  *batch.Batch[schemas.TokenSiteRow, *schemas.TokenSiteRow]
 
-	step measured[schemas.StepRow, *schemas.StepRow]
+	step *batch.Batch[schemas.StepRow, *schemas.StepRow]
 
 	definitions, rows, steps []schemas.Message // handed over in this order
-}
-
-func newMeasured[R any, P schemas.Row[R]]() measured[R, P] {
-	return measured[R, P]{Batch: batch.New[R, P]()}
 }
 
 func newBatches(id schemas.Identity, limit int) *batches {
@@ -79,11 +66,11 @@ func newBatches(id schemas.Identity, limit int) *batches {
 		run: batch.New[schemas.RunRow](), rank: batch.New[schemas.RankRow](), stack: batch.New[schemas.StackRow](),
 		op: batch.New[schemas.OpRow](), layout: batch.New[schemas.LayoutRow](), site: batch.New[schemas.SiteRow](),
 		program: batch.New[schemas.ProgramRow](), programStack: batch.New[schemas.ProgramStackRow](),
-		signature: batch.New[schemas.SignatureRow](), tally: batch.New[schemas.TallyRow](), call: newMeasured[schemas.CallRow](),
-		tensor: newMeasured[schemas.TensorRow](), memory: newMeasured[schemas.MemoryRow](),
-		failure: newMeasured[schemas.FailureRow](), unseen: newMeasured[schemas.UnseenRow](),
-		heartbeat: newMeasured[schemas.HeartbeatRow](), collective: newMeasured[schemas.CollectiveRow](), request: newMeasured[schemas.RequestRow](), payload: newMeasured[schemas.PayloadRow](), step: newMeasured[schemas.StepRow](),
-		token: newMeasured[schemas.TokenRow](), weight: newMeasured[schemas.WeightRow](), tokenSite: newMeasured[schemas.TokenSiteRow](),
+		signature: batch.New[schemas.SignatureRow](), tally: batch.New[schemas.TallyRow](), call: batch.New[schemas.CallRow](),
+		tensor: batch.New[schemas.TensorRow](), memory: batch.New[schemas.MemoryRow](),
+		failure: batch.New[schemas.FailureRow](), unseen: batch.New[schemas.UnseenRow](),
+		heartbeat: batch.New[schemas.HeartbeatRow](), collective: batch.New[schemas.CollectiveRow](), request: batch.New[schemas.RequestRow](), payload: batch.New[schemas.PayloadRow](), step: batch.New[schemas.StepRow](),
+		token: batch.New[schemas.TokenRow](), weight: batch.New[schemas.WeightRow](), tokenSite: batch.New[schemas.TokenSiteRow](),
 	}
 }
 
@@ -113,36 +100,25 @@ func add[R any, P schemas.Row[R]](b *batches, to *batch.Batch[R, P], row *R, tex
 	if b.muted {
 		return nil
 	}
-	to.Append(row, text)
-	if to.Full(b.limit) {
-		return b.pack(&b.definitions, to)
+	hand := func() error { return b.pack(&b.definitions, to) }
+	if err := to.Append(row, text, hand); err != nil || !to.Full(b.limit) {
+		return err
 	}
-	return nil
+	return hand()
 }
 
-// measure appends a measurement of that time. number is the row's own column, which is filled in.
-func measure[R any, P schemas.Row[R]](b *batches, to *measured[R, P], group *[]schemas.Message, timeNs int64, number *uint64, row *R, text int) error {
+// measure appends a measurement, and numbers it.
+func measure[R any, P schemas.Row[R]](b *batches, to *batch.Batch[R, P], group *[]schemas.Message, row *R, text int) error {
 	if b.muted {
 		return nil
 	}
-	day := floorDay(timeNs)
-	if to.Len() > 0 && (day != to.day || to.Full(b.limit)) {
-		if err := b.pack(group, to); err != nil {
+	hand := func() error { return b.pack(group, to) }
+	if to.Full(b.limit) {
+		if err := hand(); err != nil {
 			return err
 		}
 	}
-	to.day = day
-	*number = to.Number()
-	to.Append(row, text)
-	return nil
-}
-
-func floorDay(timeNs int64) int64 {
-	day := timeNs / dayNs
-	if timeNs < 0 && timeNs%dayNs != 0 {
-		day--
-	}
-	return day
+	return to.Append(row, text, hand)
 }
 
 func (b *batches) pack(group *[]schemas.Message, p packer) error {

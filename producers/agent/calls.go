@@ -77,7 +77,7 @@ func (t *translator) tally(step *openStep) error {
 		RunID: t.out.id.RunID, Rank: t.out.id.Rank, Epoch: t.out.id.Epoch, EventTimeNs: t.TimeNs,
 		Step: step.Number, TallyID: id, CallCount: total,
 	}
-	return measure(t.out, &t.out.call, &t.out.rows, row.EventTimeNs, &row.Batch, &row, 0)
+	return measure(t.out, t.out.call, &t.out.rows, &row, 0)
 }
 
 func (t *translator) tallyRows(calls []tallied) (rows []schemas.TallyRow, total uint64) {
@@ -120,5 +120,5 @@ func (t *translator) diedIn(last *sign, doing string) error {
 		Inputs: call.inputs, ModulePath: call.path,
 	}
 	row.OpID, _ = at(t.known.ops, call.op)
-	return measure(t.out, &t.out.failure, &t.out.rows, row.EventTimeNs, &row.Batch, &row, len(row.Inputs))
+	return measure(t.out, t.out.failure, &t.out.rows, &row, len(row.Inputs))
 }

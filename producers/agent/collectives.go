@@ -34,7 +34,7 @@ func (t *translator) collective(position uint64, memory []byte) error {
 	row.StackID, _ = at(t.known.stacks, r.Stack)
 	row.StartedTimeNs = &r.CalledNs
 	text := len(row.ProcessGroup) + len(row.Name) + len(row.Inputs) + len(row.Outputs) + 8*len(row.GroupRanks)
-	return measure(t.out, &t.out.collective, &t.out.rows, row.EventTimeNs, &row.Batch, &row, text)
+	return measure(t.out, t.out.collective, &t.out.rows, &row, text)
 }
 
 // collectiveState is that of the table; empty for one of a later release.

@@ -17,7 +17,7 @@ func (t *translator) memory(position uint64, memory []byte) error {
 	if device != "cpu" { // which has no allocator that counts
 		row.AllocatedBytes, row.ReservedBytes, row.PeakBytes = &r.AllocatedBytes, &r.ReservedBytes, &r.PeakBytes
 	}
-	return measure(t.out, &t.out.memory, &t.out.rows, row.EventTimeNs, &row.Batch, &row, len(device))
+	return measure(t.out, t.out.memory, &t.out.rows, &row, len(device))
 }
 
 // component is what a part of the memory is for. What it says of a number of bytes is one more, or 0.
@@ -32,7 +32,7 @@ func (t *translator) component(position uint64, memory []byte) error {
 	row.Device, _ = at(t.known.texts, r.Device)
 	row.Component, _ = at(t.known.texts, r.Component)
 	row.Basis, _ = at(t.known.texts, r.Basis)
-	return measure(t.out, &t.out.memory, &t.out.rows, row.EventTimeNs, &row.Batch, &row, len(row.Device)+len(row.Component)+len(row.Basis))
+	return measure(t.out, t.out.memory, &t.out.rows, &row, len(row.Device)+len(row.Component)+len(row.Basis))
 }
 
 // known is a number of bytes that is never 0.
@@ -56,7 +56,7 @@ func (t *translator) failure(memory []byte) error {
 	row.Inputs, _ = at(t.known.texts, r.Inputs)
 	row.StackID, _ = at(t.known.stacks, r.Stack)
 	row.ModulePath, _ = at(t.known.texts, r.Module)
-	return measure(t.out, &t.out.failure, &t.out.rows, row.EventTimeNs, &row.Batch, &row, len(row.Message)+len(row.Inputs))
+	return measure(t.out, t.out.failure, &t.out.rows, &row, len(row.Message)+len(row.Inputs))
 }
 
 func (t *translator) unseen(memory []byte) error {
@@ -68,7 +68,7 @@ func (t *translator) unseen(memory []byte) error {
 	}
 	row.Reason, _ = at(t.known.texts, r.Reason)
 	row.Subject, _ = at(t.known.texts, r.Subject)
-	return measure(t.out, &t.out.unseen, &t.out.rows, row.EventTimeNs, &row.Batch, &row, len(row.Subject))
+	return measure(t.out, t.out.unseen, &t.out.rows, &row, len(row.Subject))
 }
 
 // payload gives the place of a raw tensor. Without its step and site nobody could find it: the row is left out and
@@ -91,7 +91,7 @@ func (t *translator) payload(memory []byte) error {
 		Step: t.stepNumber(), Seq: uint64(r.Seq), SiteID: site, Location: location, SizeBytes: &r.SizeBytes,
 		Digest: r.Digest, DigestKind: uint8(r.DigestKind), //nolint:gosec // as the collector has them
 	}
-	return measure(t.out, &t.out.payload, &t.out.rows, row.EventTimeNs, &row.Batch, &row, len(location))
+	return measure(t.out, t.out.payload, &t.out.rows, &row, len(location))
 }
 
 // sign is a sign of life, or the news of an end, as the cut keeps it: the header moves on.
@@ -140,7 +140,7 @@ func (t *translator) heartbeat(s *sign) error {
 		row.DebuggedSinceTimeNs = &debugged
 	}
 	t.Behind = s.Behind
-	return measure(t.out, &t.out.heartbeat, &t.out.rows, row.EventTimeNs, &row.Batch, &row, 0)
+	return measure(t.out, t.out.heartbeat, &t.out.rows, &row, 0)
 }
 
 // close reports the process's end: the step under way as cut short, losses outside of steps as lost, and the last
@@ -173,5 +173,5 @@ func (t *translator) droppedBetween(timeNs int64, count uint64, why string) erro
 		RunID: t.out.id.RunID, Rank: t.out.id.Rank, Epoch: t.out.id.Epoch, EventTimeNs: timeNs,
 		Step: t.stepNumber(), Reason: "dropped", Subject: why, UnseenCount: count,
 	}
-	return measure(t.out, &t.out.unseen, &t.out.rows, timeNs, &row.Batch, &row, 0)
+	return measure(t.out, t.out.unseen, &t.out.rows, &row, 0)
 }

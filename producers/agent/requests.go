@@ -15,7 +15,7 @@ func (t *translator) request(position uint64, memory []byte) error {
 	}
 	row.Request, _ = at(t.known.texts, r.Name)
 	row.Phase, _ = at(t.known.texts, r.Phase)
-	return measure(t.out, &t.out.request, &t.out.rows, row.EventTimeNs, &row.Batch, &row, len(row.Request)+len(row.Phase))
+	return measure(t.out, t.out.request, &t.out.rows, &row, len(row.Request)+len(row.Phase))
 }
 
 // lessOne is a number that is written plus one, so that 0 says that it is not known.

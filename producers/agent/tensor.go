@@ -58,7 +58,7 @@ func (t *translator) hand(step *openStep) error {
 	step.Tensors++
 	t.Tensors++
 	row := &t.tensorRow
-	return measure(t.out, &t.out.tensor, &t.out.rows, row.EventTimeNs, &row.Batch, row, 0)
+	return measure(t.out, t.out.tensor, &t.out.rows, row, 0)
 }
 
 // taken is the number of records of the tensor, with its extensions.

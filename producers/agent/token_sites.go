@@ -26,7 +26,7 @@ func (t *translator) tokenSites(memory []byte) error {
 		row.Position = r.Position + i
 		fillSums(&row, norms[i], low[i], high[i])
 		row.MeanBits = math.Float32bits(means[i])
-		if err := measure(t.out, &t.out.tokenSite, &t.out.rows, row.EventTimeNs, &row.Batch, &row, 0); err != nil {
+		if err := measure(t.out, t.out.tokenSite, &t.out.rows, &row, 0); err != nil {
 			return err
 		}
 	}

@@ -31,7 +31,7 @@ func (t *translator) tokens(position uint64, memory []byte) error {
 			entropy := float64(entropies[i])
 			row.Entropy = &entropy
 		}
-		if err := measure(t.out, &t.out.token, &t.out.rows, row.EventTimeNs, &row.Batch, &row, len(row.Phase)); err != nil {
+		if err := measure(t.out, t.out.token, &t.out.rows, &row, len(row.Phase)); err != nil {
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func (t *translator) weight(position uint64, memory []byte) error {
 		Step: r.Step + t.first, Seq: position, Version: uint64(r.Version), Name: name, Checksum: r.Checksum,
 	}
 	row.Description, _ = at(t.known.texts, r.Description)
-	return measure(t.out, &t.out.weight, &t.out.rows, row.EventTimeNs, &row.Batch, &row, len(name)+len(row.Description))
+	return measure(t.out, t.out.weight, &t.out.rows, &row, len(name)+len(row.Description))
 }
 
 // loseBeside counts what was lost of records that may also come between steps.

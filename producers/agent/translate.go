@@ -262,7 +262,7 @@ func (t *translator) finish(step *openStep, row *schemas.StepRow) error {
 	row.OpCount, row.TensorCount = uint64(len(step.Done)), step.Tensors
 	row.DroppedCount, row.DropReason = step.Lost, step.dropReason()
 	t.Step, t.Next = nil, step.Number+1
-	return measure(t.out, &t.out.step, &t.out.steps, row.EventTimeNs, &row.Batch, row, len(row.DropReason)+len(row.Phase))
+	return measure(t.out, t.out.step, &t.out.steps, row, len(row.DropReason)+len(row.Phase))
 }
 
 // program hands over the ops of the step in their order, unless that was done before.

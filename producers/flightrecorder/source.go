@@ -62,7 +62,7 @@ func (s *source) add(out *batch.Set, seq uint64, names map[string]string) error 
 		return err
 	}
 	row := schemas.CollectiveRow{
-		RunID: out.ID.RunID, Rank: out.ID.Rank, Epoch: out.ID.Epoch, Batch: out.Collective.Number(), EventTimeNs: e.created,
+		RunID: out.ID.RunID, Rank: out.ID.Rank, Epoch: out.ID.Epoch, EventTimeNs: e.created,
 		Seq: seq, ProcessGroup: names[e.groupKey()], GroupRanks: s.trace.content.ranksOf(e), GroupSeq: uint64(e.number), //nolint:gosec // never negative
 		Name: e.name, State: e.state, Inputs: e.inputs, Outputs: e.outputs,
 		StartedTimeNs: e.started, CompletedTimeNs: e.completed, TimeoutNs: e.timeoutNs, StackID: stack,

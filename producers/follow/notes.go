@@ -41,7 +41,7 @@ func (p *part) numbers(out *batch.Set, of *schemas.LogRow, r *record) error {
 			return p.lost(out, fmt.Sprintf("the number %q of a note is damaged: %q", name, r.Numbers[name]))
 		}
 		row := &schemas.MetricRow{
-			RunID: of.RunID, Rank: of.Rank, Epoch: of.Epoch, Batch: out.Metric.Number(), EventTimeNs: of.EventTimeNs,
+			RunID: of.RunID, Rank: of.Rank, Epoch: of.Epoch, EventTimeNs: of.EventTimeNs,
 			Step: of.Step, Seq: of.Seq, Name: name, Value: value, Digits: exact, Source: of.Kind, Request: of.Request,
 		}
 		if err := batch.AddMeasured(out, out.Metric, row, len(name)); err != nil {

@@ -180,7 +180,7 @@ func (p *part) lost(out *batch.Set, text string) error {
 func (p *part) row(out *batch.Set, seq uint64, r *record) *schemas.LogRow {
 	id := out.ID
 	row := &schemas.LogRow{
-		RunID: id.RunID, Rank: id.Rank, Epoch: id.Epoch, Batch: out.Log.Number(), EventTimeNs: r.TimeNs, Seq: seq, TimeBasis: basisRecord,
+		RunID: id.RunID, Rank: id.Rank, Epoch: id.Epoch, EventTimeNs: r.TimeNs, Seq: seq, TimeBasis: basisRecord,
 		PID: &p.PID, Role: p.Role, Stream: streamRecords, Host: p.Host, Level: levelOf(r.Level), Logger: r.Logger, Request: r.Request,
 		Text: r.Text, Exception: r.Exception, Fields: r.Fields, Kind: r.Kind,
 	}

@@ -111,7 +111,7 @@ func (p *pass) whole() bool { return p.shot.segments && p.shot.traces }
 func (p *pass) addLook(name string, d *device, l look) error {
 	c := &d.course
 	row := schemas.MemoryRow{
-		RunID: p.out.ID.RunID, Rank: p.out.ID.Rank, Epoch: p.out.ID.Epoch, Batch: p.out.Memory.Number(),
+		RunID: p.out.ID.RunID, Rank: p.out.ID.Rank, Epoch: p.out.ID.Epoch,
 		EventTimeNs: p.source.EventTimeNs, Step: p.source.file.step, Seq: p.seq, Device: name,
 		AllocatedBytes: bytesOf(c.base + l.inUse), ReservedBytes: bytesOf(c.reservedBase + l.reserved), OomCount: l.ooms,
 	}
@@ -143,7 +143,7 @@ func (p *pass) addAllocation(name, moment string, key of, s *sum) error {
 		return err
 	}
 	row := schemas.AllocationRow{
-		RunID: p.out.ID.RunID, Rank: p.out.ID.Rank, Epoch: p.out.ID.Epoch, Batch: p.out.Allocation.Number(),
+		RunID: p.out.ID.RunID, Rank: p.out.ID.Rank, Epoch: p.out.ID.Epoch,
 		EventTimeNs: p.source.EventTimeNs, Step: p.source.file.step, Device: name, Moment: moment,
 		State: key.state.String(), Component: component(p.shot.machine.known.lines(key.stack)), StackID: stack,
 		AllocationCount: uint64(max(s.count, 0)), SizeBytes: uint64(max(s.size, 0)), //nolint:gosec // not negative

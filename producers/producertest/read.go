@@ -42,6 +42,9 @@ func (t trial) messages(source producers.Source) (all []schemas.Message, err err
 		if err != nil {
 			return all, err
 		}
+		if h := m.Header; schemas.Day(h.MinEventTimeNs) != schemas.Day(h.MaxEventTimeNs) {
+			t.Errorf("batch %s of %s is of more than one day", h.Identity, h.Kind)
+		}
 		all = append(all, m)
 	}
 	return all, nil

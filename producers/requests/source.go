@@ -83,7 +83,7 @@ func (s *source) add(out *batch.Set, m *moment, seq uint64) error {
 		row.EventTimeNs = s.EventTimeNs
 	}
 	id := s.Identity()
-	row.RunID, row.Rank, row.Epoch, row.Seq, row.Batch = id.RunID, id.Rank, id.Epoch, seq, out.RequestEvent.Number()
+	row.RunID, row.Rank, row.Epoch, row.Seq = id.RunID, id.Rank, id.Epoch, seq
 	text := len(row.Prompt)
 	for name, value := range row.Fields {
 		text += len(name) + len(value)

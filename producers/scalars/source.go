@@ -138,7 +138,7 @@ func (s *source) add(out *batch.Set, found []scalar, kind string) error {
 	for i := range found {
 		one := &found[i]
 		row := schemas.MetricRow{
-			RunID: out.ID.RunID, Rank: out.ID.Rank, Epoch: out.ID.Epoch, Batch: out.Metric.Number(), EventTimeNs: one.timeNs,
+			RunID: out.ID.RunID, Rank: out.ID.Rank, Epoch: out.ID.Epoch, EventTimeNs: one.timeNs,
 			Step: one.step, Seq: s.seq, Name: strings.ToValidUTF8(one.name, "?"), Value: one.value, Digits: one.digits, Source: cmp.Or(one.source, kind),
 		}
 		if row.EventTimeNs == 0 {

@@ -13,6 +13,7 @@ type Batch[R any, P schemas.Row[R]] struct {
 	take   func(*R)               // receivers of rows that are not packed; nil for kinds without one
 	number uint64
 	text   int
+	day    int64 // of the rows under way
 }
 
 // New returns the empty batch 0, as New[schemas.TensorRow]().
@@ -22,7 +23,7 @@ func New[R any, P schemas.Row[R]]() *Batch[R, P] {
 
 func direct[R any, P schemas.Row[R]](take func(*R)) *Batch[R, P] { return &Batch[R, P]{take: take} }
 
-// Number is the number of the batch under way: measurements have it in each row.
+// Number is the number of the batch under way.
 func (b *Batch[R, P]) Number() uint64 { return b.number }
 
 // SetNumber goes on from another start. The batch must be empty.
@@ -39,20 +40,25 @@ func (b *Batch[R, P]) Len() int {
 	return b.rows.Len()
 }
 
-// Append adds a row with that many bytes of text.
-func (b *Batch[R, P]) Append(row *R, text int) {
+// Append adds a row with that many bytes of text; a measurement is given the batch's number. The rows of another UTC day are
+// handed over first: no batch of measurements spans two.
+func (b *Batch[R, P]) Append(row *R, text int, hand func() error) error {
 	if b.rows == nil {
-		b.hand(row)
-		return
+		if b.take != nil {
+			b.take(row)
+		}
+		return nil
+	}
+	day := schemas.Place[R, P](row, b.number)
+	if b.Len() > 0 && day != b.day {
+		if err := hand(); err != nil {
+			return err
+		}
+		schemas.Place[R, P](row, b.number)
 	}
 	b.rows.Append(row)
-	b.text += text
-}
-
-func (b *Batch[R, P]) hand(row *R) {
-	if b.take != nil {
-		b.take(row)
-	}
+	b.text, b.day = b.text+text, day
+	return nil
 }
 
 // Full says whether the batch must go before another row is added.

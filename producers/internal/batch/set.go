@@ -123,11 +123,11 @@ func (s *Set) flush(parts ...part) error {
 
 // Add appends a definition with that many bytes of text, and hands the batch over when it is full.
 func Add[R any, P schemas.Row[R]](s *Set, b *Batch[R, P], row *R, text int) error {
-	b.Append(row, text)
-	if b.Full(s.limit) {
-		return s.flush(b)
+	hand := func() error { return s.flush(b) }
+	if err := b.Append(row, text, hand); err != nil || !b.Full(s.limit) {
+		return err
 	}
-	return nil
+	return hand()
 }
 
 // afterDefinitions hands over a batch behind those that its rows refer to.
@@ -153,19 +153,18 @@ func (s *Set) AddStack(frames []string) (uint64, error) {
 	return row.StackID, Add(s, s.Stack, &row, text)
 }
 
-// AddMeasured appends a measurement, which has the batch's Number in it, with that many bytes of text; a full batch goes
-// behind the definitions of its rows.
+// AddMeasured appends a measurement, and numbers it, with that many bytes of text; a full batch, or one of another day, goes behind the
+// definitions of its rows.
 func AddMeasured[R any, P schemas.Row[R]](s *Set, b *Batch[R, P], row *R, text int) error {
-	b.Append(row, text)
-	if !b.Full(s.limit) {
-		return nil
+	hand := func() error { return s.afterDefinitions(b) }
+	if err := b.Append(row, text, hand); err != nil || !b.Full(s.limit) {
+		return err
 	}
-	return s.afterDefinitions(b)
+	return hand()
 }
 
 // AddTensor appends a row of tensor; a full batch goes first, behind the definitions of its rows.
 func (s *Set) AddTensor(row *schemas.TensorRow) error {
-	row.Batch = s.tensor.Number()
 	return AddMeasured(s, s.tensor, row, 0)
 }
 
@@ -174,18 +173,15 @@ func (s *Set) WantsPayloads() bool { return s.payload.rows != nil || s.payload.t
 
 // AddPayload appends a row of payload.
 func (s *Set) AddPayload(row *schemas.PayloadRow) error {
-	row.Batch = s.payload.Number()
 	return AddMeasured(s, s.payload, row, len(row.Location))
 }
 
 // AddCall appends a row of call.
 func (s *Set) AddCall(row *schemas.CallRow) error {
-	row.Batch = s.call.Number()
 	return AddMeasured(s, s.call, row, 0)
 }
 
 // AddFailure appends a row of failure.
 func (s *Set) AddFailure(row *schemas.FailureRow) error {
-	row.Batch = s.failure.Number()
 	return AddMeasured(s, s.failure, row, len(row.Inputs)+len(row.Message))
 }

@@ -28,7 +28,7 @@ type Rows struct {
 // Add hands over the row of a record, and those of its numbers.
 func (w *Rows) Add(l Line) error {
 	row := &w.row
-	*row = schemas.LogRow{RunID: w.Out.ID.RunID, Rank: w.Out.ID.Rank, Epoch: w.Out.ID.Epoch, Batch: w.Out.Log.Number(), Stream: w.Stream}
+	*row = schemas.LogRow{RunID: w.Out.ID.RunID, Rank: w.Out.ID.Rank, Epoch: w.Out.ID.Epoch, Stream: w.Stream}
 	row.EventTimeNs, row.TimeBasis = w.Time(l)
 	row.Seq = uint64(l.At) //nolint:gosec // never negative
 	row.Host, row.Role, row.Level, row.Logger, row.Kind, row.Request = l.Host, l.Role, l.Level, l.Logger, l.Kind, l.Request
@@ -105,7 +105,7 @@ func (w *Rows) numbers(l Line) error {
 		if !p.Number {
 			continue
 		}
-		m.Batch, m.Name, m.Value, m.Digits = w.Out.Metric.Number(), l.valid(p.Key), p.Float, p.Digits
+		m.Name, m.Value, m.Digits = l.valid(p.Key), p.Float, p.Digits
 		if err := batch.AddMeasured(w.Out, w.Out.Metric, m, len(m.Name)); err != nil {
 			return err
 		}

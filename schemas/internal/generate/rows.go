@@ -34,6 +34,9 @@ func goRow(b *bytes.Buffer, t schemas.Table) {
 		loadColumn(b, i, c)
 	}
 	b.WriteString("}\n")
+	if t.Class == schemas.Measurement {
+		fmt.Fprintf(b, "\nfunc (r *%s) place(batch uint64) int64 {\n\tr.Batch = batch\n\treturn r.EventTimeNs\n}\n", name)
+	}
 }
 
 func appendColumn(b *bytes.Buffer, i int, c schemas.Column) {
