@@ -144,6 +144,18 @@ func (c *Claims) Finish(ctx context.Context, claim Claim) error {
 	return nil
 }
 
+// Renew claims published content once more, as another generation: of the one before something was refused by a store, which keeps
+// to what it decided of a batch.
+func (c *Claims) Renew(ctx context.Context, claim Claim) (Claim, error) {
+	want := ClaimRequest{RunID: claim.RunID, Rank: claim.Rank, Step: claim.Step, Content: claim.content, EventTimeNs: claim.EventTimeNs, Beside: claim.beside}
+	next := source{Content: schemas.FormatID(claim.content), Generation: claim.Generation + 1, EventTimeNs: claim.EventTimeNs}
+	revision, err := c.bucket.Update(ctx, want.key(), next.bytes(), claim.revision)
+	if err != nil {
+		return claim, fmt.Errorf("claim source %s once more: %w", want.key(), err)
+	}
+	return want.claim(next, revision), nil
+}
+
 // finishedElsewhere tells another publisher of the same content from one that replaced it.
 func (c Claim) finishedElsewhere(ctx context.Context, bucket jetstream.KeyValue, key string) error {
 	entry, err := bucket.Get(ctx, key)

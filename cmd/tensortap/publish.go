@@ -36,14 +36,14 @@ const againAndAgain = `You can stop it and start it again at any time. Files tha
 published before change nothing, from any host. Other content for the same run, step
 and rank is refused, unless --replace is given.
 
-When it returns, the stream holds all events. The database has them a moment later,
-and every question waits for that.
+When it returns, the stream holds all events, and the database has taken them. Where it
+cannot be asked, or stands still, a warning says so: the stream keeps them until it goes on.
 
 With --bench the run is compared with a stored one as it lands, and the verdict is
 printed at the end.
 
 Exit status: 0 all is stored, 2 an error, or the files are damaged: then every readable
-part is stored, and warnings name the rest. With --bench also 1 the runs differ, and 2
+part is stored, and warnings name the rest; or a message became a dead letter. With --bench also 1 the runs differ, and 2
 too little data to decide.`
 
 // chosen is a tool whose files are stored, as the command's flags choose it.
@@ -191,6 +191,9 @@ func (a *app) tellPublished(request system.PublishRequest, r system.PublishResul
 	if r.Unchecked != nil {
 		fmt.Fprintf(a.stderr, "warning: it is not known whether the tables still hold the steps that were published before: %v\n", r.Unchecked)
 	}
+	if r.Unconfirmed != nil && r.Unchecked == nil {
+		fmt.Fprintf(a.stderr, "warning: the stream holds all of it, and it is not known whether the tables took it: %s\n", printable(r.Unconfirmed))
+	}
 	if r.Already > 0 {
 		fmt.Fprintf(a.stdout, "run %s: %d of %s of ranks %s published before, nothing changes\n", run, r.Already, plural.Of(r.Dumps, "step"), plural.Verb(r.Already, "was", "were"))
 	}
@@ -198,6 +201,10 @@ func (a *app) tellPublished(request system.PublishRequest, r system.PublishResul
 
 // notWhole is an error where part of the files is not stored: the rest is.
 func notWhole(request system.PublishRequest, r system.PublishResult) error {
+	if n := r.Refused.Messages; n > 0 {
+		return fmt.Errorf("run %s is not stored whole: %s of it %s dead letters, as %s; `tensortap report dead-letters` has all reasons; once the cause is gone, publish it again with --replace",
+			request.Run, plural.Of(n, "message"), plural.Verb(n, "is", "are"), r.Refused.First)
+	}
 	if r.ProblemCount == 0 && r.Oversized == 0 {
 		return nil
 	}

@@ -200,7 +200,7 @@ func (a *app) streamEndpoint() (system.Endpoint, error) {
 		return a.endpoint()
 	}
 	folder, err := a.folder()
-	return system.Endpoint{Folder: folder, NATS: a.nats, Login: a.login}, err
+	return system.Endpoint{Folder: folder, NATS: a.nats, ClickHouse: a.clickhouse, Reader: a.clickhouse, Login: a.login}, err
 }
 
 // connectStream reaches the stream alone. The caller closes it.

@@ -63,6 +63,13 @@ func (p *publishing) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := p.renew(ctx, sources, claims); err != nil {
+		return err
+	}
+	p.epochs = map[uint64]bool{}
+	for i := range claims {
+		p.epochs[claims[i].Epoch] = true
+	}
 	var before published
 	for i, claim := range claims {
 		if claim.Done && p.found.Dumps[i].Beside {

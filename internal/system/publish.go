@@ -48,6 +48,8 @@ type PublishResult struct {
 	Messages     int64    // acknowledged by the stream
 	Rows         int64    // of the dumps; definitions that several of them share are sent once
 	Oversized    int64    // messages that no stream takes, put aside as dead letters
+	Refused      Refused  // by the stores
+	Unconfirmed  error    // why it is not known what the tables took
 	Problems     []string // what could not be read, the first ones
 	ProblemCount int
 }
@@ -87,6 +89,7 @@ type publishing struct {
 	parcel    *parcel
 	sources   []producers.Source
 	claims    []pipelines.Claim
+	epochs    map[uint64]bool // of all that was found
 	rows      atomic.Int64
 	read      atomic.Int64
 	all       int64
@@ -124,7 +127,11 @@ func (p *publishing) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.checkAgain(ctx)
+	if err := p.checkAgain(ctx); err != nil {
+		return err
+	}
+	p.confirm(ctx)
+	return nil
 }
 
 // reader adds the progress of one source to that of all.
