@@ -70,8 +70,18 @@ func (a *app) heal(ctx context.Context, client *system.Client) error {
 	case len(result.Left) > 0:
 		return errDiffers
 	}
-	fmt.Fprintln(a.stdout, "nothing is lost, nothing is damaged")
+	a.tellWhole(result.Refused)
 	return nil
+}
+
+// tellWhole names the batches that no table can take: they are kept, but no question finds them.
+func (a *app) tellWhole(refused string) {
+	if refused == "" {
+		fmt.Fprintln(a.stdout, "nothing is lost, nothing is damaged")
+		return
+	}
+	fmt.Fprintf(a.stdout, "dead letters of the tables: %s\n  `%s report dead-letters` says why; what files have of it, publish again with --replace\n", refused, a.program())
+	fmt.Fprintln(a.stdout, "nothing else is lost, nothing is damaged")
 }
 
 func (a *app) verify(ctx context.Context, client *system.Client) error {
@@ -84,14 +94,18 @@ func (a *app) verify(ctx context.Context, client *system.Client) error {
 	if a.clickhouse != "" {
 		v.OnlyInTables = ""
 	}
-	fmt.Fprintf(a.stdout, "stream   %s\ntables   %s\n", plural.Of(v.Stream, "batch"), plural.Of(v.Tables, "batch"))
+	fmt.Fprintf(a.stdout, "stream   %s\ntables   %s", plural.Of(v.Stream, "batch"), plural.Of(v.Tables, "batch"))
+	if v.TablesRefused > 0 {
+		fmt.Fprintf(a.stdout, ", and %s that the tables cannot take", plural.Of(v.TablesRefused, "dead letter"))
+	}
+	fmt.Fprintln(a.stdout)
 	if v.ArchiveIn == "" {
 		fmt.Fprintln(a.stdout, "archive  not looked at: the data folder has none of this stream, see --data")
 	} else {
 		fmt.Fprintf(a.stdout, "archive  %s\n", plural.Of(v.Archive, "batch"))
 	}
 	if v.Whole() {
-		fmt.Fprintln(a.stdout, "nothing is lost, nothing is damaged")
+		a.tellWhole(v.Refused)
 		return nil
 	}
 	if v.StreamDamaged != nil {
@@ -102,6 +116,7 @@ func (a *app) verify(ctx context.Context, client *system.Client) error {
 	a.tellMissing("missing in the tables", v.TablesLack)
 	a.tellMissing("other rows than were stored in the tables", v.TablesDiffer)
 	a.tellMissing("missing in the archive", v.ArchiveLacks)
+	a.tellMissing("dead letters of the tables", v.Refused)
 	a.tellMissing("only the tables have", v.OnlyInTables)
 	a.tellMissing("published, and lost before any store had it, publish it again", v.Vanished)
 	if v.Mendable() {

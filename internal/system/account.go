@@ -165,6 +165,13 @@ func (a *account) tablesLack() *schemas.Ledger {
 	return schemas.NewLedger().With(lack...).Without(a.refused[databaseConsumer])
 }
 
+// tablesRefused is what the stream or the archive has and became a dead letter of the tables.
+func (a *account) tablesRefused() *schemas.Ledger {
+	lack := append(a.tables.LacksOf(a.archive), a.tables.LacksOf(a.stream)...)
+	taken := schemas.NewLedger().With(lack...).Without(a.refused[databaseConsumer])
+	return schemas.NewLedger().With(lack...).Without(taken)
+}
+
 // measurements are those of the batches that tables know by their batch.
 func measurements(batches []schemas.Batches) []schemas.Batches {
 	return slices.DeleteFunc(batches, func(b schemas.Batches) bool {

@@ -17,6 +17,8 @@ type Healing struct {
 	Healed []string `json:"healed,omitempty"`
 	Left   []string `json:"left,omitempty"`  // what still lacks or is damaged, and why
 	Error  string   `json:"error,omitempty"` // why it is not known whether all is whole
+
+	Refused string `json:"refused,omitempty"` // what the tables can never take, dead letters, by run and kind
 }
 
 // healer mends the stores of a running system. It writes by the writers that the deliveries use, and these know what is
@@ -66,6 +68,7 @@ func (h *healer) healAll(ctx context.Context, result *Healing) error {
 	}
 	h.tellLack(ctx, a, result)
 	h.tellLost(ctx, a, result)
+	result.Refused = h.client.describe(ctx, a.tablesRefused())
 	h.left = nil // after a healing that mended, the rest may have been lost meanwhile
 	if len(result.Healed) == 0 {
 		h.left = slices.Clone(result.Left)

@@ -17,6 +17,8 @@ type Verification struct {
 	TablesLack, ArchiveLacks string
 	TablesDiffer             string // batches of which the tables have another number of rows than the archive
 	OnlyInTables             string // also what others write to the same database
+	TablesRefused            uint64 // batches that stream or archive has and the tables cannot take: dead letters
+	Refused                  string // these, by run and kind
 	Vanished                 string // what was published of files, and no store has
 	StreamDamaged            error  // why the stream cannot be read whole
 	FilesDamaged             []error
@@ -50,6 +52,7 @@ func (c *Client) Verify(ctx context.Context) (*Verification, error) {
 		Stream: a.stream.Count(), Tables: a.tables.Count(), Archive: a.archive.Count(), ArchiveIn: a.archiveIn,
 		TablesLack: c.describe(ctx, a.tablesLack()), ArchiveLacks: c.describe(ctx, a.archiveLacks()),
 		TablesDiffer: c.describe(ctx, a.partial),
+		TablesRefused: a.tablesRefused().Count(), Refused: c.describe(ctx, a.tablesRefused()),
 		OnlyInTables: c.describe(ctx, a.onlyInTables()), Vanished: c.describeVanished(ctx, a), StreamDamaged: a.streamDamaged, FilesDamaged: a.filesDamaged,
 	}
 	if v.TablesLack != "" { // those of which other parts have the rows again are of no interest
