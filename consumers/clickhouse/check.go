@@ -22,7 +22,8 @@ func CheckTables(ctx context.Context, conn driver.Conn) error {
 		faults = append(faults, compareColumns(table, live[table.Kind()]))
 	}
 	if err := errors.Join(faults...); err != nil {
-		return fmt.Errorf("tables do not fit this program, a migration in sql/tables is missing: %w", err)
+		return fmt.Errorf("tables do not fit this program, a migration in sql/tables is missing; to make them anew of the archive, stop tensortap, move the folder clickhouse of the data folder away, "+
+			"but keep it, and run `tensortap restore`: %w", err)
 	}
 	return nil
 }

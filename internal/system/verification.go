@@ -51,7 +51,7 @@ func (c *Client) Verify(ctx context.Context) (*Verification, error) {
 	v := &Verification{
 		Stream: a.stream.Count(), Tables: a.tables.Count(), Archive: a.archive.Count(), ArchiveIn: a.archiveIn,
 		TablesLack: c.describe(ctx, a.tablesLack()), ArchiveLacks: c.describe(ctx, a.archiveLacks()),
-		TablesDiffer: c.describe(ctx, a.partial),
+		TablesDiffer:  c.describe(ctx, a.partial),
 		TablesRefused: a.tablesRefused().Count(), Refused: c.describe(ctx, a.tablesRefused()),
 		OnlyInTables: c.describe(ctx, a.onlyInTables()), Vanished: c.describeVanished(ctx, a), StreamDamaged: a.streamDamaged, FilesDamaged: a.filesDamaged,
 	}
