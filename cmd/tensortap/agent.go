@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -43,7 +44,7 @@ leaves the other rules of that file to tensortap consume.`,
   tensortap agent --follow '/var/log/sglang/*.log' --run serving`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := embedded.CloseToOthers(); err != nil {
+			if err := cmp.Or(needsOfHost().check("agent"), embedded.CloseToOthers()); err != nil {
 				return err
 			}
 			read, err := readRules(rules)

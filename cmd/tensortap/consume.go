@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -49,7 +50,7 @@ With --replicas the streams are kept by so many servers of a NATS cluster.`,
   tensortap consume --replicas 3   with TENSORTAP_NATS and TENSORTAP_CLICKHOUSE, which do not show in ps`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := embedded.CloseToOthers(); err != nil {
+			if err := cmp.Or(needsOfStore().check("consume"), embedded.CloseToOthers()); err != nil {
 				return err
 			}
 			if err := readStores(stores, &request); err != nil {

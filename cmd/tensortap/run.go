@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ tensortap logs shows it.`,
   tensortap run --run bad --as-msprobe -- python -m sglang.launch_server --msprobe-dump-config config.json`,
 		Args: hasProgram,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := l.read(a, cmd, args); err != nil {
+			if err := cmp.Or(needsOfHost().check("run"), l.read(a, cmd, args)); err != nil {
 				return err
 			}
 			return a.launch(cmd.Context(), l)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ All listen on this machine only and keep their data in the data folder.`,
 }
 
 func (a *app) up(ctx context.Context, w *upWords) error {
-	if err := embedded.CloseToOthers(); err != nil {
+	if err := cmp.Or(needsOfUp().check("up"), embedded.CloseToOthers()); err != nil {
 		return err
 	}
 	begin := time.Now()
