@@ -148,9 +148,11 @@ func TestTextShowsIDsAsHex(t *testing.T) {
 	builder := array.NewUint64Builder(memory.DefaultAllocator)
 	builder.Append(0x1e10) // which reads as a power of ten
 	column := builder.NewArray()
-	record := array.NewRecordBatch(arrow.NewSchema([]arrow.Field{{Name: "op_id", Type: column.DataType()}}, nil), []arrow.Array{column}, 1)
-	if got := readRow(record, 0)[0].Text(); got != "0000000000001e10" {
-		t.Errorf("id reads %s", got)
+	for _, name := range []string{"op_id", "prompt_hash", "bench_epoch", "digest"} {
+		record := array.NewRecordBatch(arrow.NewSchema([]arrow.Field{{Name: name, Type: column.DataType()}}, nil), []arrow.Array{column}, 1)
+		if got := readRow(record, 0)[0]; got.Text() != "0000000000001e10" || got.JSON != `"0000000000001e10"` {
+			t.Errorf("%s reads %s, in JSON %s", name, got.Text(), got.JSON)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -12,10 +13,23 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// isID says whether a column holds content hashes, which are shown as 16 hex digits.
-func isID(name string) bool {
-	return strings.HasSuffix(name, "_id") || name == "epoch" || name == "digest"
-}
+// isID says whether a column holds hashes, which are shown as 16 hex digits: each that a table calls so, and ids of other names.
+func isID(name string) bool { return strings.HasSuffix(name, "_id") || hashes()[name] }
+
+// hashes are the names of such columns.
+//
+//nolint:gochecknoglobals // they never change
+var hashes = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{}
+	for _, table := range schemas.Tables() {
+		for _, c := range table.Columns {
+			if c.Unit == schemas.Hash {
+				names[c.Name] = true
+			}
+		}
+	}
+	return names
+})
 
 // isNull also knows the column that has no type, since it holds nothing but nulls.
 func isNull(column arrow.Array, i int) bool {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tensortap/tensortap/producers/agent"
+	"github.com/tensortap/tensortap/schemas"
 )
 
 // capturePatience is longer than most steps take.
@@ -69,7 +70,7 @@ Exit status: 0 every rank does as asked, 2 some rank does not, or an error.`,
 	f.StringSliceVar(&k.request.Scope, "scope", nil, "modules whose path fits a pattern, as layers.[0-3], and all inside them")
 	f.StringSliceVar(&k.request.Requests, "request", nil, "only steps that serve a request whose id fits a pattern")
 	f.StringArrayVar(&k.request.Texts, "prompt", nil, "only steps that serve a request whose prompt holds this `TEXT`, white space aside; may be given again")
-	f.StringSliceVar(&hashes, "prompt-hash", nil, "likewise, by the prompt_hash in tap.requests")
+	f.StringSliceVar(&hashes, "prompt-hash", nil, "likewise, by a `HASH` as reports show it under prompt_hash, of 16 hexadecimal digits")
 	f.StringArrayVar(&when, "when", nil, "only steps that fulfil these `CONDITIONS`, as 'phase=decode, loss>10' (docs/conditions.md); may be given again")
 	f.BoolVar(&payload, "payload", false, "keep raw tensors, at most 4,096 files for each rank")
 	f.Int64Var(&most, "payload-bytes", payloadBytes, "most bytes of raw tensors for each rank")
@@ -100,8 +101,8 @@ func promptHashes(texts []string) ([]uint64, error) {
 	hashes := make([]uint64, len(texts))
 	for i, text := range texts {
 		var err error
-		if hashes[i], err = strconv.ParseUint(text, 10, 64); err != nil {
-			return nil, fmt.Errorf("--prompt-hash %s: want a number, the prompt_hash in tap.requests", strconv.Quote(text))
+		if hashes[i], err = schemas.ParseID(text); err != nil {
+			return nil, fmt.Errorf("--prompt-hash %s: want 16 hexadecimal digits, as reports show prompt_hash", strconv.Quote(text))
 		}
 	}
 	return hashes, nil

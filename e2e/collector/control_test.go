@@ -99,7 +99,7 @@ func TestALiveRunDoesAsItIsAsked(t *testing.T) {
 	r.require(0, both("thread MainThread"), "poke")
 	r.require(2, both("refuses: scope module.layres.2: no module has such a path; do you mean module.layers.2?"), "capture", "--scope", "module.layres.2")
 	r.require(2, both("refuses: scope ·[2J$(touch x)`../..`: no module has such a path"), "capture", "--scope", "\x1b[2J$(touch x)`../..`")
-	for _, served := range [][]string{{"--request", "chat-*"}, {"--prompt", "Why, then"}, {"--prompt-hash", "7"}} { // which no training serves
+	for _, served := range [][]string{{"--request", "chat-*"}, {"--prompt", "Why, then"}, {"--prompt-hash", "0000000000000007"}} { // which no training serves
 		r.require(2, both("refuses: steps of this program serve no requests that are known: ask for its next steps"), "capture", served...)
 	}
 	r.require(0, both("records at level mix from step "), "capture", "--scope", "module.layers.2", "--payload")
@@ -130,7 +130,7 @@ func TestWhatDoesNotLiveIsNotAsked(t *testing.T) {
 			t.Errorf("%s: %v", command, out)
 		}
 	}
-	for _, args := range [][]string{{"--level", "L9"}, {"--steps", "0"}, {"--payload", "--payload-bytes", "0"}, {"--scope", strings.Repeat("x", 2000)}, {"--prompt", " \n"}, {"--prompt-hash", "Hello"}} {
+	for _, args := range [][]string{{"--level", "L9"}, {"--steps", "0"}, {"--payload", "--payload-bytes", "0"}, {"--scope", strings.Repeat("x", 2000)}, {"--prompt", " \n"}, {"--prompt-hash", "7"}} {
 		if out := program.Run(t, u.Setting, append([]string{"capture", "--run", "never ran"}, args...)...); out.Status != 2 || strings.Contains(out.Stderr, "lives") {
 			t.Errorf("capture %.50q: %v", args, out)
 		}

@@ -25,7 +25,7 @@ func words() []word {
 	return []word{
 		{"request", "request=cmpl-7*"},
 		{"prompt", `prompt="the blue sky"`},
-		{"prompt-hash", "prompt-hash=1234"},
+		{"prompt-hash", "prompt-hash=00000000000004d2"},
 		{"step", "step=0|10-20"},
 		{"phase", "phase=decode"},
 		{"loss", "loss>10"},

@@ -15,7 +15,7 @@ func checked(name, value string) (kept, problem string) {
 	case "prompt":
 		problem, ok = "white space alone is in every prompt", strings.TrimSpace(value) != ""
 	case "prompt-hash":
-		problem, ok = value+" is no prompt_hash of tap.requests, a number", isHash(value)
+		problem, ok = value+" is no prompt_hash as reports show it, 16 hexadecimal digits", hash.MatchString(value)
 	case "step":
 		problem, ok = value+" is no step: write 3, 3-5, 10-100/10 or 10-", isStep(value)
 	case "phase":
@@ -32,11 +32,6 @@ func checked(name, value string) (kept, problem string) {
 	return "", problem
 }
 
-func isHash(text string) bool {
-	_, err := strconv.ParseUint(text, 10, 64)
-	return err == nil && len(text) <= len("18446744073709551615") && text[0] != '+'
-}
-
 func phases() []string { return []string{"prefill", "decode", "mixed", "train", "evaluate"} }
 
 func names() []string {
@@ -48,6 +43,7 @@ func names() []string {
 }
 
 var (
+	hash   = regexp.MustCompile(`^[0-9a-f]{16}$`)
 	number = regexp.MustCompile(`^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?$`)
 	span   = regexp.MustCompile(`^([0-9]{1,10})(?:-([0-9]{0,10}))?(?:/([0-9]{1,10}))?$`)
 	size   = regexp.MustCompile(`^([0-9]{1,18}(?:\.[0-9]{1,18})?)([A-Za-z]*)$`)

@@ -34,7 +34,7 @@ SELECT
     if(countIf(isFinite(error)) = 0, NULL, avgIf(error, isFinite(error))) AS mean_error,
     max(error) AS max_error,
     tupleElement(argMax((position, prompt_hash, sample), (error, prompt_hash, sample, position)) AS worst, 1) AS worst_position,
-    lower(hex(tupleElement(worst, 2))) AS worst_prompt,
+    leftPad(lower(hex(tupleElement(worst, 2))), 16, '0') AS worst_prompt,
     tupleElement(worst, 3) AS worst_sample
 FROM pairs
 GROUP BY intDiv(position, size)

@@ -76,7 +76,7 @@ def left_out(spooled: reading.Spooled) -> dict[str, int]:
         ('prompt="bluesky"', [0, 1]),
         ("prompt=blue, request=cmpl-c", [3, 4, 5]),
         ("prompt=blue, request=cmpl-b", []),  # of one request, not of two
-        (f"prompt-hash={prompt('b').hash}", [1, 2, 3]),
+        (f"prompt-hash={prompt('b').hash:016x}", [1, 2, 3]),
         ("phase=prefill", [0]),
         ("phase=mixed|prefill", [0, 1, 3]),
         ("request=cmpl-b, phase=decode or step=5", [2, 5]),

@@ -14,7 +14,7 @@ OF_REQUESTS: Final = ("request", "prompt", "prompt-hash")  # which one request m
 WORDS: Final[Mapping[str, str]] = {  # of conditions, each as it is written
     "request": "request=cmpl-7*",
     "prompt": 'prompt="the blue sky"',
-    "prompt-hash": "prompt-hash=1234",
+    "prompt-hash": "prompt-hash=00000000000004d2",
     "step": "step=0|10-20",
     "phase": "phase=decode",
     "loss": "loss>10",
@@ -25,12 +25,12 @@ WORDS: Final[Mapping[str, str]] = {  # of conditions, each as it is written
 PHASES: Final = ("prefill", "decode", "mixed", "train", "evaluate")
 MOST_TERMS: Final = 64
 _GREATEST_STEP: Final = (1 << 32) - 1
-_GREATEST_HASH: Final = (1 << 64) - 1
 _UNITS: Final = {"": 1} | {
     f"{letter}{i}b".lower(): base**power for i, base in (("", 1000), ("i", 1024)) for power, letter in enumerate(("", "k", "m", "g", "t")) if letter or not i
 }
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _BARE: Final = re.compile(r"[^\s,|\"'\\]+")
+_HASH: Final = re.compile(r"[0-9a-f]{16}")
 _STEPS: Final = re.compile(r"([0-9]{1,10})(?:-([0-9]{0,10}))?(?:/([0-9]{1,10}))?")
 _NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
 _SIZE: Final = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)([A-Za-z]*)")
@@ -218,8 +218,8 @@ def _text(value: str) -> str:
 
 
 def _hash(value: str) -> str:
-    if not (value.isascii() and value.isdecimal() and len(value) <= 20 and int(value) <= _GREATEST_HASH):
-        raise ValueError(f"{value} is no prompt_hash of tap.requests, a number")
+    if not _HASH.fullmatch(value):
+        raise ValueError(f"{value} is no prompt_hash as reports show it, 16 hexadecimal digits")
     return value
 
 

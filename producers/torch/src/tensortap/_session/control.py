@@ -196,7 +196,8 @@ def _conditions(text: object, lists: Mapping[str, Sequence[Any]]) -> When:
     """What is written, and one of what the lists stand for."""
     if not all(map(bare, lists.get("texts", ()))):
         raise RequestError("every prompt holds a text of white space alone")
-    short = sum((either(word, lists.get(key, ())) for key, word in _SHORT.items()), ())
+    hashes = [f"{number:016x}" for number in lists.get("prompts", ())]  # as conditions have them
+    short = sum((either(word, hashes if key == "prompts" else lists.get(key, ())) for key, word in _SHORT.items()), ())
     try:
         written = parse(text) if isinstance(text, str) and text else ALWAYS
         when = written.both(When(short)) if short else written

@@ -106,7 +106,7 @@ def _named(patterns: Iterable[str]) -> OfRequest:
 
 
 def _hashed(hashes: Iterable[str]) -> OfRequest:
-    wanted = frozenset(map(int, hashes))
+    wanted = frozenset(int(text, 16) for text in hashes)
     return lambda request: request.prompt is not None and request.prompt.hash in wanted
 
 
