@@ -125,9 +125,17 @@ export interface Comparison {
   summary: Place[];
   run_differences: RunDifference[];
   observed: string;
+  hidden?: { problem: HiddenPart[]; bench: HiddenPart[] }; // what no hook saw; not in files of earlier versions
   tokens?: { places: boolean; told: boolean }; // that both runs have; not in files of earlier versions
   failures: { run: string; rank: number; step: number; op: string; type: string; message: string }[];
   next: string[];
+}
+
+export interface HiddenPart {
+  reason: string;
+  subject: string;
+  step_count: number;
+  recorded_step_count: number;
 }
 
 export interface Explained extends Difference {
