@@ -8,8 +8,6 @@ import (
 	"path"
 	"path/filepath"
 
-	pq "github.com/parquet-go/parquet-go"
-
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -104,7 +102,7 @@ func (a folder) describe(ctx context.Context, e *entry) error {
 	if err != nil {
 		return err
 	}
-	file, err := pq.OpenFile(f, info.Size(), pq.SkipPageIndex(true), pq.SkipBloomFilters(true))
+	file, err := openSound(f, info.Size())
 	if err != nil {
 		return err
 	}

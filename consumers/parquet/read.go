@@ -122,11 +122,37 @@ func (a folder) readFile(ctx context.Context, e entry, yield func(schemas.Messag
 		return err
 	}
 	defer f.Close() //nolint:errcheck // only read
-	file, err := pq.OpenFile(f, e.Size, pq.SkipPageIndex(true), pq.SkipBloomFilters(true))
+	file, err := openSound(f, e.Size)
 	if err != nil {
 		return err
 	}
 	return read(ctx, file, uint64(e.Run), yield)
+}
+
+// openSound reads the footer of a file, for which parquet-go takes as much memory as the file's end claims.
+func openSound(f *os.File, size int64) (file *pq.File, err error) {
+	footer, err := footerBytes(f.Name(), size)
+	if err == nil && int64(footer) > size-8 {
+		err = fmt.Errorf("read footer of %s: %d bytes in a file of %d", f.Name(), footer, size)
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = sound(func() error {
+		file, err = pq.OpenFile(f, size, pq.SkipPageIndex(true), pq.SkipBloomFilters(true))
+		return err
+	})
+	return file, err
+}
+
+// sound makes an error of what parquet-go ends with on bytes that are no Parquet.
+func sound(read func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("read Parquet: %v", r)
+		}
+	}()
+	return read()
 }
 
 type reader func(ctx context.Context, file *pq.File, run uint64, yield func(schemas.Message) bool) error
@@ -185,7 +211,10 @@ func readMessages[R any, P schemas.Row[R]](ctx context.Context, file *pq.File, r
 	if err != nil {
 		return err
 	}
-	rows := pq.NewGenericReader[R](file)
+	var rows *pq.GenericReader[R]
+	if err := sound(func() error { rows = pq.NewGenericReader[R](file); return nil }); err != nil {
+		return err
+	}
 	builder := schemas.NewBuilder[R, P]()
 	for _, b := range batches {
 		if err := ctx.Err(); err != nil {
@@ -208,7 +237,8 @@ func readMessages[R any, P schemas.Row[R]](ctx context.Context, file *pq.File, r
 func readRows[R any, P schemas.Row[R]](from *pq.GenericReader[R], to *schemas.Builder[R, P], count int) error {
 	rows := make([]R, min(count, 1024))
 	for count > 0 {
-		n, err := from.Read(rows[:min(count, len(rows))])
+		n := 0
+		err := sound(func() (err error) { n, err = from.Read(rows[:min(count, len(rows))]); return err })
 		for i := range rows[:n] {
 			to.Append(&rows[i])
 		}
@@ -230,6 +260,16 @@ func readBatches(file *pq.File) ([]batch, error) {
 	var batches []batch
 	if err := json.Unmarshal([]byte(text), &batches); err != nil {
 		return nil, fmt.Errorf("read batches: %w", err)
+	}
+	left := file.NumRows()
+	for _, b := range batches {
+		if b.Rows < 1 || b.Rows > schemas.MaxMessageRows || int64(b.Rows) > left {
+			return nil, fmt.Errorf("read batches: one has %d rows, want 1 to %d, and %d are left", b.Rows, schemas.MaxMessageRows, left)
+		}
+		left -= int64(b.Rows)
+	}
+	if left != 0 {
+		return nil, fmt.Errorf("read batches: %d rows are of none", left)
 	}
 	return batches, nil
 }
