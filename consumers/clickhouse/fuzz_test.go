@@ -11,6 +11,7 @@ func FuzzMessageIsInsertedOrRefused(f *testing.F) {
 	s := startServer(f)
 	w := s.writer(f)
 	consumertest.Fuzz(f, func(t *testing.T, m schemas.Message) error {
+		t.Helper()
 		err := w.Write(t.Context(), []schemas.Message{m})
 		if err == nil {
 			s.exec(t, "TRUNCATE TABLE tap_store."+m.Header.Kind)

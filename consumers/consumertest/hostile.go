@@ -20,16 +20,21 @@ import (
 // small, their envelope is sound, and a reader that believes them takes memory until it is ended. Each is a batch of its own.
 func Hostile(tb testing.TB, kind string, first schemas.Identity) map[string]schemas.Message {
 	tb.Helper()
-	all := map[string]schemas.Message{}
-	next := func() schemas.Message {
-		first.Batch++
-		return Batches(tb, kind, first, 1, hostileRows)[0].Message
-	}
+	all := spoiledOf(tb, kind, &first)
 	for name, make := range claiming(tb) {
-		all[name] = make(next())
+		first.Batch++
+		all[name] = make(Batches(tb, kind, first, 1, hostileRows)[0].Message)
 	}
+	return all
+}
+
+// spoiledOf is a message of kind for each way to spoil its batch.
+func spoiledOf(tb testing.TB, kind string, first *schemas.Identity) map[string]schemas.Message {
+	tb.Helper()
+	all := map[string]schemas.Message{}
 	for name, spoil := range spoiled() {
-		m := next()
+		first.Batch++
+		m := Batches(tb, kind, *first, 1, hostileRows)[0].Message
 		stream := streamOf(tb, m)
 		if spoil(batchIn(tb, stream)) {
 			all[name] = withData(m, s2.Encode(nil, stream))

@@ -15,6 +15,7 @@ func FuzzMessageIsArchivedOrRefused(f *testing.F) {
 	var w *Writer
 	dir, archives := f.TempDir(), 0
 	consumertest.Fuzz(f, func(t *testing.T, m schemas.Message) error {
+		t.Helper()
 		if w == nil {
 			archives++
 			cfg := DefaultConfig()
