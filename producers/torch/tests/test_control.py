@@ -20,8 +20,8 @@ from torch import Tensor
 import tensortap
 from tensortap._config.settings import CHOICES, Level
 from tensortap._health import thread_stacks
-from tensortap._record.served_requests import Prompt, Request, UnreadableError, prompt_of
-from tensortap._session import control
+from tensortap._record.served_requests import Prompt, Request, UnreadableError, client_name, prompt_of
+from tensortap._session import control, moments
 from tensortap._session.control import together
 from tensortap._session.step_boundaries import Facts
 from tensortap._spool import layout
@@ -129,6 +129,23 @@ def test_a_request_that_makes_no_sense_is_refused(text: bytes, tmp_path: Path) -
     assert asking.answer(_folder(tmp_path))[:2] == (9, layout.REFUSED)
     assert not any(_apis(tmp_path).values()) and len(_modules(tmp_path)) == STEPS
     assert not any(reason == "hook error" for step in reading.read(_folder(tmp_path)).steps for reason, _ in step.unseen)
+
+
+@pytest.mark.parametrize(
+    ("name", "client"),
+    [
+        ("cmpl-a-0-0a1b2c3d", "cmpl-a"),
+        ("1_cmpl-a-2-12-0a1b2c3d", "cmpl-a-2"),
+        ("chatcmpl-a-0a1b2c3d", "chatcmpl-a"),
+        ("2_chatcmpl-a-0a1b2c3d", "chatcmpl-a"),
+        ("9b9c08992f594966b620616004c25bad", "9b9c08992f594966b620616004c25bad"),
+        ("550e8400-e29b-41d4-a716-446655440000", "550e8400-e29b-41d4-a716-446655440000"),
+    ],
+)
+def test_a_request_is_meant_by_the_name_that_its_client_got(name: str, client: str) -> None:
+    assert client_name(name) == client
+    fits = moments._named([client])
+    assert fits(Request(name, "decode", 1, 3, None)) and not fits(Request("cmpl-other-0-0a1b2c3d", "decode", 1, 3, None))
 
 
 def test_what_an_agent_tells_is_said_and_with_final_nothing_more_is_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 from tensortap._record import unseen
@@ -41,6 +42,17 @@ class Prompt:
         if self.read is None:
             raise UnreadableError("nothing here turns tokens into text")
         return bare(self.read())
+
+
+# vLLM puts the number of the answer before a name, and behind it which prompt of a text it is, and eight digits.
+_INNER_NAME: Final = re.compile(r"(?:[0-9]+_)?(?:(cmpl-.+?)-[0-9]+|(.+?))-[0-9a-f]{8}")
+
+
+@lru_cache(maxsize=4096)
+def client_name(name: str) -> str:
+    """The name that a request's client got, of the engine's own name for it."""
+    found = _INNER_NAME.fullmatch(name)
+    return name if found is None else found[1] or found[2]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from tensortap._config.conditions import OF_REQUESTS, Condition, Term, When
 from tensortap._config.step_ranges import parse_steps
-from tensortap._record.served_requests import Prompt, Request, UnreadableError, bare
+from tensortap._record.served_requests import Prompt, Request, UnreadableError, bare, client_name
 from tensortap._session.measures import Measures
 from tensortap._session.step_boundaries import Facts
 
@@ -102,7 +102,7 @@ _READINGS: Final[Mapping[str, Callable[[Moment], float | None]]] = {
 
 def _named(patterns: Iterable[str]) -> OfRequest:
     compiled = [re.compile(translate(pattern)) for pattern in patterns]
-    return lambda request: any(pattern.match(request.name) for pattern in compiled)
+    return lambda request: any(pattern.match(name) for name in (request.name, client_name(request.name)) for pattern in compiled)
 
 
 def _hashed(hashes: Iterable[str]) -> OfRequest:
