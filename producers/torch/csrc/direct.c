@@ -2,6 +2,7 @@
  * Python several times as much where a model has the caches. Numbers in, addresses among them; a number out. */
 #include <string.h>
 
+#include "calls.h"
 #include "layout.h"
 #include "log_line.h"
 #include "of_python.h"
@@ -109,7 +110,9 @@ static python_method methods[] = {
     {"facts", facts, METHOD_FASTCALL, NULL},             {"learn", learn, METHOD_FASTCALL, NULL},
     {"forget", forget, METHOD_FASTCALL, NULL},           {"open_call", open_call, METHOD_FASTCALL, NULL},
     {"close_call", close_call, METHOD_FASTCALL, NULL},   {"take", take_values, METHOD_FASTCALL, NULL},
-    {"take_one", take_one, METHOD_FASTCALL, NULL},
+    {"take_one", take_one, METHOD_FASTCALL, NULL},       {"hear_calls", hear_calls, METHOD_FASTCALL, NULL},
+    {"of_mode", of_mode, METHOD_FASTCALL, NULL},         {"hear_no_more", hear_no_more, METHOD_FASTCALL, NULL},
+    {"around", around, METHOD_FASTCALL, NULL},           {"as_method", as_method, METHOD_FASTCALL, NULL},
 };
 
 /* The function of that name, an object of Python's; NULL where there is none, or no Python. To be called with Python's lock. */

@@ -17,6 +17,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from tensortap._record import module_calls
 from tensortap._session.step_boundaries import Facts
 from tensortap.integrations import generic, huggingface_generate, sglang, vllm
 from tensortap.integrations.served import Rank, Served
@@ -364,8 +365,8 @@ def test_what_generates_says_nothing_of_steps_of_other_models(finder: generic.Fi
     tapped = finder.expect(encoder)
     assert tapped is not None
     generation = huggingface_generate.Generation(tapped)
-    encoder.register_forward_pre_hook(generation.ahead, with_kwargs=True, prepend=True)
-    encoder.register_forward_pre_hook(generation.before, with_kwargs=True)
+    tapped.undo_too(module_calls.before(encoder, generation.ahead, with_kwargs=True, first=True))
+    tapped.undo_too(module_calls.before(encoder, generation.before, with_kwargs=True))
     with generation.under_way():
         encoder(GIVEN)
     for _ in range(3):

@@ -101,8 +101,7 @@ def test_modules_that_are_tapped_become_graphs(tmp_path: Path, level: Any, is_re
     with tensortap.tap(model, run="graphed", level=level, spool=tmp_path) as tap:
         if is_recorded:
             model(given)
-        before = _hooks(model)
-        assert any(before)
+        assert not any(before := _hooks(model))
         assert torch.cuda.make_graphed_callables(model, (given,)) is model
         assert _hooks(model) == before
         tap.step() if is_recorded else None

@@ -39,7 +39,7 @@ def test_the_walk_finds_what_a_tap_puts_in_place(tmp_path: Path) -> None:
     gc.collect()
     assert not traces.left(before, traces.traces(model))
     places = (
-        "model head: _forward_hooks",
+        "objects of _Site",
         "parameter head.weight: _post_accumulate_grad_hooks",
         "torch.distributed.distributed_c10d.all_reduce",
         "torch.optim.optimizer._global_optimizer_pre_hooks",

@@ -7,6 +7,7 @@ _version of tensors and _parameters of modules, are where they are used.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Final
@@ -35,6 +36,31 @@ autograd: Final[Any] = torch._C._autograd  # pyright: ignore[reportAttributeAcce
 is_profiling: Final[Callable[[], bool]] = autograd._profiler_enabled
 # Which code torch.compile looks at: skip_code; where that is gone, as in 2.15, set_code_exec_strategy with _FrameAction and _FrameExecStrategy.
 eval_frame: Final[Any] = torch._C._dynamo.eval_frame  # pyright: ignore[reportAttributeAccessIssue]
+
+# What begins or ends to let torch.compile see what a thread calls, and where that is looked up; the second may be imported later.
+set_eval_frame: Final[Callable[[Any], Any]] = eval_frame.set_eval_frame
+SET_EVAL_FRAME_PLACES: Final = ("torch._C._dynamo.eval_frame", "torch._dynamo.eval_frame")
+
+
+def left_to_python(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, at which torch.compile does not look, nor at what it calls."""
+    if not hasattr(eval_frame, "skip_code"):
+        skip = eval_frame._FrameAction.SKIP
+        eval_frame.set_code_exec_strategy(function.__code__, eval_frame._FrameExecStrategy(skip, skip))
+        return function
+
+    @functools.wraps(function)
+    def alone(*args: Any, **kwargs: Any) -> Any:
+        looking = eval_frame.set_eval_frame(None)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            eval_frame.set_eval_frame(looking)
+
+    eval_frame.skip_code(getattr(alone, "__code__"))  # noqa: B009
+    return alone
+
+
 # What tensors are in Python, below all that is written in it.
 TensorBase: Final[Any] = torch._C.TensorBase  # pyright: ignore[reportAttributeAccessIssue]
 # The functions of torch that are written in C, as torch's own code in Python calls them.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import torch
@@ -23,6 +24,7 @@ from tensortap._record.guard import unintercepted
 from tensortap._record.recorder import Recorder
 from tensortap._record.shape_log import ShapeLog
 from tensortap._spool import layout
+from tensortap._torch_compat import left_to_python
 
 _NOTHING: Final[dict[str, Any]] = {}
 _TELLING: Final = frozenset((Tensor, Parameter, float, type(None)))  # of arguments: no number among them is a size or dimension
@@ -70,29 +72,31 @@ class AtenCounts(AtenMode):
         self._calls: dict[Key, Call] = {}
         self._counted: list[Count] = []  # in this step, by their first call
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Let the op pass as it is; on file before it runs is what it is given."""
+    @left_to_python
+    def _enter(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """On file before an op runs is what it is given."""
+        if not self._recorder.live:
+            return None
         if kwargs is None:
             kwargs = _NOTHING
-        call = None
-        if self._recorder.live:
-            try:
-                key = key_of(func, self._modules.current, args, kwargs)
-                call = self._calls.get(key) or self._meet(key, func, args, kwargs)
-                if call.id:
-                    self._begins(call.op_id, call.id)
-                else:
-                    self._pass_over(call)
-                    call = None
-            except Exception as error:  # as in Guard, which costs a call more
-                self._caught("aten", error)
-        if call is None:
-            return func(*args, **kwargs)
         try:
-            result = call.run(*args, **kwargs)
-        except BaseException as error:  # the model's own, which goes on its way
-            self._raised(call, error, args, kwargs)
-            raise
+            key = key_of(func, self._modules.current, args, kwargs)
+            call = self._calls.get(key) or self._meet(key, func, args, kwargs)
+            if not call.id:
+                self._pass_over(call)
+                return None
+            self._begins(call.op_id, call.id)
+        except Exception as error:  # as in Guard, which costs a call more
+            self._caught("aten", error)
+            return None
+        return partial(self._leave, call, args, kwargs), call.run
+
+    @left_to_python
+    def _leave(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any], *returned: Any) -> None:
+        if not returned:
+            self._raised(call, sys.exc_info()[1], args, kwargs)
+            return
+        result = returned[0]
         try:
             count = call.only or self._count_of(call, result)
             if not count.times:
@@ -102,7 +106,6 @@ class AtenCounts(AtenMode):
                 self._tell(self._log, call, count, result)
         except Exception as error:  # likewise
             self._caught("aten", error)
-        return result
 
     def begin_step(self) -> None:
         """The shape log counts passes."""
@@ -172,7 +175,7 @@ class AtenCounts(AtenMode):
             count.times = 1  # and so it is not put among those that were counted
         return count
 
-    def _raised(self, call: Call, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _raised(self, call: Call, error: BaseException | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Tell of an op that raised, and count it as a call that gave back its exception."""
         if not isinstance(error, Exception):
             return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from typing import Any
 
 from tensortap._hooks.aten_facts import op_name
@@ -9,6 +11,7 @@ from tensortap._hooks.aten_mode import AtenMode
 from tensortap._record.guard import unintercepted
 from tensortap._record.op_names import Calls, Op
 from tensortap._record.recorder import Recorder
+from tensortap._torch_compat import left_to_python
 
 
 class AtenEach(AtenMode):
@@ -18,30 +21,31 @@ class AtenEach(AtenMode):
         super().__init__(recorder)
         self._of: dict[int, tuple[Any, Calls]] = {}  # by the id of the function, which is kept
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Let the op pass as it is, and write down what went in and came out. What runs while we measure is ours."""
-        kwargs = kwargs or {}
+    @left_to_python
+    def _enter(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Write down what goes in. What runs while we measure is ours."""
         recorder = self._recorder
         lock: Any = recorder.lock
         if not recorder.live or lock._is_owned():
-            return func(*args, **kwargs)
-        call = None
+            return None
+        kwargs = kwargs or {}
         try:
             call = self._before(func, args, kwargs)
         except Exception as error:  # as in Guard, which costs a call more
             self._caught("aten", error)
-        if call is None:
-            return func(*args, **kwargs)
+            return None
+        return partial(self._leave, func, call, args, kwargs), func
+
+    @left_to_python
+    def _leave(self, func: Any, call: tuple[Op, int, str], args: tuple[Any, ...], kwargs: dict[str, Any], *returned: Any) -> None:
+        """Write down what came out."""
+        if not returned:
+            self._raised(*call, sys.exc_info()[1], args, kwargs)
+            return
         try:
-            result = func(*args, **kwargs)
-        except BaseException as error:  # the model's own, which goes on its way
-            self._raised(*call, error, args, kwargs)
-            raise
-        try:
-            self._after(func, *call, result)
+            self._after(func, *call, returned[0])
         except Exception as error:  # likewise
             self._caught("aten", error)
-        return result
 
     def _before(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Op, int, str]:
         recorder = self._recorder
@@ -63,7 +67,7 @@ class AtenEach(AtenMode):
                 recorder.outputs(op, seq, result)
             recorder.filter.ends_op(op.name)
 
-    def _raised(self, op: Op, seq: int, path: str, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _raised(self, op: Op, seq: int, path: str, error: BaseException | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         try:
             if seq and isinstance(error, Exception):
                 with self._recorder.lock, unintercepted():

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
-from tensortap import _torch_compat
+from tensortap._record.heard_calls import hear_mode
 from tensortap._record.recorder import Recorder
 from tensortap._torch_compat import TorchDispatchMode
-
-_compiler: Final[Any] = _torch_compat.eval_frame
-_METHOD: Final = "__torch_dispatch__"
-
 
 class AtenMode(TorchDispatchMode):
     """Sees every op that reaches the dispatcher below autograd. Compiled code stays compiled, and hides what it runs."""
@@ -24,11 +19,26 @@ class AtenMode(TorchDispatchMode):
         self._recorder = recorder
         self._caught = recorder.guard.caught
         self.thread = 0
+        hear_mode(self, "__torch_dispatch__")
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Have no compiler look at what we do within an op."""
-        super().__init_subclass__(**kwargs)  # type: ignore[no-untyped-call]
-        setattr(cls, _METHOD, _passed_over(vars(cls)[_METHOD]))
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Let the op pass as it is; with the kernel, that does so."""
+        kwargs = kwargs or {}
+        entered = self._enter(func, types, args, kwargs)
+        if entered is None:
+            return func(*args, **kwargs)
+        leaves, run = entered
+        try:
+            result = run(*args, **kwargs)
+        except Exception:
+            leaves()
+            raise
+        leaves(result)
+        return result
+
+    def _enter(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """An op is about to run: what leaves it and what is run; None if it is not recorded."""
+        raise NotImplementedError
 
     def begin_step(self) -> None:
         """A step begins."""
@@ -48,21 +58,3 @@ class AtenMode(TorchDispatchMode):
     def on_this_thread(self) -> None:
         """The mode is put on the stack of the thread that calls."""
         self.thread = threading.get_ident()
-
-
-def _passed_over(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, left to Python by torch.compile, with all that it calls."""
-    if not hasattr(_compiler, "skip_code"):
-        skip = _compiler._FrameAction.SKIP
-        _compiler.set_code_exec_strategy(function.__code__, _compiler._FrameExecStrategy(skip, skip))
-        return function
-
-    def alone(*args: Any, **kwargs: Any) -> Any:
-        looking = _compiler.set_eval_frame(None)
-        try:
-            return function(*args, **kwargs)
-        finally:
-            _compiler.set_eval_frame(looking)
-
-    _compiler.skip_code(alone.__code__)
-    return alone

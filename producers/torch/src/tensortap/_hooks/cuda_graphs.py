@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
@@ -10,8 +10,7 @@ import torch
 from torch import nn
 
 from tensortap._hooks.function_watch import Around, Watch
-from tensortap._record import unseen
-from tensortap._record.guard import is_ours
+from tensortap._record import module_calls, unseen
 
 
 class GraphWatch(Watch):
@@ -22,7 +21,7 @@ class GraphWatch(Watch):
 
 
 class Graphing(Around):
-    """Takes our hooks off modules while PyTorch makes graphs of them: it refuses those with hooks, and would capture what hooks do."""
+    """Calls no hook of ours while PyTorch makes graphs of modules: it would capture what they do."""
 
     def __init__(self, paused: Callable[[], AbstractContextManager[object]]) -> None:
         """What pauses is entered meanwhile: models are called to warm up."""
@@ -35,29 +34,8 @@ class Graphing(Around):
         given = callables if isinstance(callables, tuple) else (callables,)
         with ExitStack() as meanwhile:
             meanwhile.enter_context(self._paused())
-            for module in {part for one in given if isinstance(one, nn.Module) for part in one.modules()}:
-                meanwhile.enter_context(_without_ours(module._forward_pre_hooks))
-                meanwhile.enter_context(_without_ours(module._forward_hooks))
+            meanwhile.enter_context(module_calls.without({part for one in given if isinstance(one, nn.Module) for part in one.modules()}))
             yield
-
-
-@contextmanager
-def _without_ours(hooks: dict[int, Any]) -> Iterator[None]:
-    """A module's hooks by their numbers, by which handles remove them; they are back in their places afterwards."""
-    before = list(hooks.items())
-    _replace(hooks, [(number, hook) for number, hook in before if not is_ours(hook)])
-    try:
-        yield
-    finally:
-        known = dict(before)
-        gone = {number for number, hook in before if not is_ours(hook) and number not in hooks}
-        fresh = [(number, hook) for number, hook in hooks.items() if number not in known]
-        _replace(hooks, [*(one for one in before if one[0] not in gone), *fresh])
-
-
-def _replace(hooks: dict[int, Any], by: Iterable[tuple[int, Any]]) -> None:
-    hooks.clear()
-    hooks.update(by)
 
 
 def is_captured() -> bool:

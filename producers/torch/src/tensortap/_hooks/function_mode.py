@@ -18,6 +18,7 @@ from tensortap._record import unseen
 from tensortap._record.call_sites import CallSites
 from tensortap._record.custom_ops import TRUSTED
 from tensortap._record.guard import unintercepted
+from tensortap._record.heard_calls import hear_mode
 from tensortap._record.op_names import Op, apis
 from tensortap._record.recorder import Recorder
 
@@ -44,41 +45,61 @@ class ApiMode(TorchFunctionMode):
         self._call_sites = CallSites()
         self._passed_over: set[Any] = set()  # of torch's own, which are not listed
         self.thread = 0
+        hear_mode(self, "__torch_function__")
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Let the call pass as it is, and write down what went in and came out."""
+        """Let the call pass as it is, and write down what went in and came out; with the kernel, that does so."""
+        kwargs = kwargs or {}
+        if torch.compiler.is_compiling():
+            return func(*args, **kwargs)
+        leaves = self._enter(func, types, args, kwargs)
+        if leaves is None:
+            return func(*args, **kwargs)
+        try:
+            result = func(*args, **kwargs)
+        except Exception:  # the model's own, which goes on its way
+            leaves()
+            raise
+        leaves(result)
+        return result
+
+    @_torch_compat.left_to_python
+    def _enter(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """A call begins: what leaves it, if it is recorded."""
         if kwargs is None:
             kwargs = _NOTHING
         recorder = self._recorder
-        if torch.compiler.is_compiling() or not recorder.live or _is_tracing() is not None:
-            return func(*args, **kwargs)
+        if not recorder.live or torch.compiler.is_compiling() or _is_tracing() is not None:
+            return None
         api = self._apis.get(func)
         if api is None:
             if func not in self._passed_over:
                 self._not_listed(func)
-            return func(*args, **kwargs)
-        call = None
+            return None
         try:
-            calls = api.calls(sys._getframe(1), args)
-            if calls is not None:
-                passed = args, kwargs
-                if type(func) is FunctionType:
-                    passed = self._call_sites.as_passed(sys._getframe(1), args, kwargs)
-                call = self._before(calls.take(), func, *passed)
+            caller = sys._getframe(1)
+            calls = api.calls(caller, args)
+            if calls is None:
+                return None
+            passed = args, kwargs
+            if type(func) is FunctionType:
+                passed = self._call_sites.as_passed(caller, args, kwargs)
+            call = self._before(calls.take(), func, *passed)
         except Exception as error:  # as in Guard, which costs a call more
             self._caught("api", error)
-        if call is None:
-            return func(*args, **kwargs)
+            return None
+        return None if call is None else functools.partial(self._leave, call, args, kwargs)
+
+    @_torch_compat.left_to_python
+    def _leave(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any], *returned: Any) -> None:
+        """The call has returned, or raised what is being handled."""
+        if not returned:
+            self._raised(call, sys.exc_info()[1], args, kwargs)
+            return
         try:
-            result = func(*args, **kwargs)
-        except BaseException as error:  # the model's own, which goes on its way
-            self._raised(call, error, args, kwargs)
-            raise
-        try:
-            self._after(call, result, args, kwargs)
+            self._after(call, returned[0], args, kwargs)
         except Exception as error:  # likewise
             self._caught("api", error)
-        return result
 
     def _before(self, op: Op, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
         recorder = self._recorder
@@ -98,13 +119,14 @@ class ApiMode(TorchFunctionMode):
                 self._follow(op, path, result, args, kwargs)
             recorder.filter.ends_op(op.name)
 
-    def _raised(self, call: Call, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _raised(self, call: Call, error: BaseException | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         op, seq, _, path = call
         try:
             if seq and isinstance(error, Exception):
                 with self._recorder.lock, unintercepted():
                     self._recorder.failed(op, seq, path, error, args, kwargs)
-            self._recorder.examine(error)
+            if error is not None:
+                self._recorder.examine(error)
         except Exception as ours:  # likewise
             self._caught("api", ours)
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
+
+from tensortap._record.heard_calls import around
 
 
 class Watch:
@@ -26,18 +29,15 @@ class Watch:
         self._set(self._wrapped)
 
     def _wrap(self, original: Any) -> Any:
-        @functools.wraps(original)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            returned = False
-            try:
-                result = original(*args, **kwargs)
-                returned = True
-                return result
-            finally:
-                if self._wrapped is not None:
-                    self._heard(returned, args, kwargs)
+        return around(original, self._enter, is_method=isinstance(self._places[0], type))
 
-        return call
+    def _enter(self, *args: Any, **kwargs: Any) -> Any:
+        """What leaves a call that begins, unless nobody hears of it any more."""
+        return None if self._wrapped is None else functools.partial(self._leave, args, kwargs)
+
+    def _leave(self, args: tuple[Any, ...], kwargs: dict[str, Any], *returned: Any) -> None:
+        if self._wrapped is not None:
+            self._heard(bool(returned), args, kwargs)
 
     def remove(self) -> None:
         """Put the original back. What was wrapped since keeps a wrap of ours that does nothing."""
@@ -60,12 +60,16 @@ class Around(Watch):
         """What is entered is made of the function's arguments, by position and by name."""
         super().__init__(places, name, around)
 
-    def _wrap(self, original: Any) -> Any:
-        @functools.wraps(original)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            if self._wrapped is None:
-                return original(*args, **kwargs)
-            with self._heard(args, kwargs):
-                return original(*args, **kwargs)
+    def _enter(self, *args: Any, **kwargs: Any) -> Any:
+        if self._wrapped is None:
+            return None
+        entered = self._heard(args, kwargs)
+        entered.__enter__()
+        return functools.partial(_exit, entered)
 
-        return call
+
+def _exit(entered: AbstractContextManager[object], *returned: Any) -> None:
+    if returned:
+        entered.__exit__(None, None, None)
+    else:
+        entered.__exit__(*sys.exc_info())

@@ -11,6 +11,7 @@ from weakref import ref
 from torch import nn
 
 from tensortap._hooks.modules import Handle, hook_each
+from tensortap._record import module_calls
 from tensortap._record.calls_under_way import called
 from tensortap._record.model_roots import Part
 from tensortap._record.recorder import Recorder
@@ -51,8 +52,8 @@ class ModulePaths:
 
     def _hook(self, path: str, module: nn.Module) -> None:
         hook = self._recorder.guard.hook
-        self._handles.append(module.register_forward_pre_hook(hook("before a module", self._before, path)))
-        self._handles.append(module.register_forward_hook(hook("after a module", self._after), always_call=True))
+        self._handles.append(module_calls.before(module, hook("before a module", self._before, path)))
+        self._handles.append(module_calls.after(module, hook("after a module", self._after), always=True))
 
     def _before(self, path: str, module: nn.Module, args: tuple[Any, ...]) -> None:
         if threading.get_ident() == self._thread:

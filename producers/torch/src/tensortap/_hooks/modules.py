@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from tensortap._hooks.full_backward import FullCall
-from tensortap._record import unseen
+from tensortap._record import module_calls, unseen
 from tensortap._record.argument_trees import leaves
 from tensortap._record.frames import Frame
 from tensortap._record.model_roots import Part
@@ -89,8 +89,8 @@ class ModuleHooks:
         hook = self._recorder.guard.hook
         before = hook("before a module", self._before, entry)
         after = hook("after a module", self._after_or_examine if self._recorder.settings.post_mortem else self._after, entry)
-        self._handles.append(module.register_forward_pre_hook(before, with_kwargs=True))
-        self._handles.append(module.register_forward_hook(after, with_kwargs=True, always_call=True))
+        self._handles.append(module_calls.before(module, before, with_kwargs=True))
+        self._handles.append(module_calls.after(module, after, with_kwargs=True, always=True))
         if self._recorder.backward:
             for name, parameter in module.named_parameters(recurse=False):
                 if parameter.requires_grad:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from torch import Tensor, nn
 
 from tensortap._hooks.modules import Handle
-from tensortap._record import unseen
+from tensortap._record import module_calls, unseen
 from tensortap._record.model_roots import Part
 from tensortap._record.recorder import Recorder
 from tensortap._record.token_sites import ATTENTION, EMBEDDING, LOGITS, RESIDUAL, ROUTER, Site, TokenSites
@@ -33,7 +33,7 @@ class TokenPlaces:
         for site, module in found:
             if self._recorder.filter.wants_module(site.path, type(module).__name__):
                 after = self._recorder.guard.hook("tokens of a module", self._after, site)
-                self._handles.append(module.register_forward_hook(after, with_kwargs=True))
+                self._handles.append(module_calls.after(module, after, with_kwargs=True))
 
     def remove(self) -> None:
         """Leave the modules as they were."""

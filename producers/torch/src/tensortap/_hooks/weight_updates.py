@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary, ref
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from tensortap import _torch_compat
 from tensortap._hooks.function_watch import Watch
@@ -53,7 +54,7 @@ class Weights:
 
 def _some_of(model: nn.Module) -> list[ref[nn.Parameter]]:
     """Weights that are trained, from all over the model."""
-    trained = [weight for weight in model.parameters() if weight.requires_grad and not weight.is_inference()]
+    trained = [weight for weight in model.parameters() if weight.requires_grad and not is_lazy(weight) and not weight.is_inference()]
     return [ref(weight) for weight in trained[:: 1 + len(trained) // _MOST_WEIGHTS]]
 
 

@@ -22,16 +22,8 @@ _is_compiling: Final[Callable[[], bool]] = torch.compiler.is_compiling
 _is_tracing: Final[Callable[[], object]] = _torch_compat.get_tracing_state
 
 
-def no_hook(*_: object) -> None:
-    """What stands for a hook of ours in a copy of a model: a copy is not tapped."""
-
-
-def _copied() -> Callable[..., None]:
-    return no_hook
-
-
 class _Hook:
-    """A guarded function. A class, so that models with hooks can be copied and pickled."""
+    """A guarded function."""
 
     __slots__ = ("_call", "_guard", "_place")
     __torch_unserializable__ = True  # a tensor that has it is saved without a warning
@@ -48,17 +40,6 @@ class _Hook:
         except Exception as error:  # the one place where all are caught
             self._guard.caught(self._place, error)
             return None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _copied, ()
-
-    def __deepcopy__(self, memo: object) -> Callable[..., None]:
-        return no_hook
-
-
-def is_ours(hook: object) -> bool:
-    """Whether a hook of a module is a tap's."""
-    return isinstance(hook, _Hook)
 
 
 class Guard:
@@ -81,7 +62,8 @@ class Guard:
     def do(self, place: str, action: Callable[..., None], *args: object) -> None:
         """Do that, where the application calls: what it raises is counted, as of a hook."""
         try:
-            self.timed(action)(*args)
+            with unintercepted():
+                self.timed(action)(*args)
         except Exception as error:  # as in a hook: the application has done nothing wrong
             self.caught(place, error)
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 from weakref import WeakKeyDictionary, ref
 
 from torch import nn
-from torch.utils.hooks import RemovableHandle
 
-from tensortap._record.guard import Guard, no_hook
 from tensortap._record.model_wrappers import bare, class_name, unwrapped
 
 Models = nn.Module | Sequence[nn.Module]
+Held = Callable[[], "nn.Module | None"]
 
 
 class Part(NamedTuple):
@@ -28,7 +27,7 @@ class Roots:
     """Models that a tap was given, which keeps none of them alive; where there are several, their places begin the paths."""
 
     def __init__(self, models: Models = ()) -> None:
-        self._models = [ref(model) for model in ([models] if isinstance(models, nn.Module) else models)]
+        self._models = [_held(model) for model in ([models] if isinstance(models, nn.Module) else models)]
 
     def __iter__(self) -> Iterator[nn.Module]:
         return (model for held in self._models if (model := held()) is not None)
@@ -40,7 +39,7 @@ class Roots:
     def add(self, model: nn.Module) -> None:
         """A further model, or one that is here already."""
         if self.place(model) < 0:
-            self._models.append(ref(model))
+            self._models.append(_held(model))
 
     def place(self, model: object) -> int:
         """Where the model stands among all that there ever were; -1 for none of them."""
@@ -69,7 +68,7 @@ class FoundRoots(Roots):
 
     def __init__(self) -> None:
         super().__init__()
-        self._found: list[tuple[ref[nn.Module], str]] = []
+        self._found: list[tuple[Held, str]] = []
         self._classes: Counter[str] = Counter()
         self._paths: WeakKeyDictionary[nn.Module, str] = WeakKeyDictionary()
 
@@ -83,7 +82,7 @@ class FoundRoots(Roots):
     def add(self, model: nn.Module) -> None:
         """A further model, or one that is here already."""
         if self.place(model) < 0:
-            self._found.append((ref(model), self._name(model)))
+            self._found.append((_held(model), self._name(model)))
 
     def place(self, model: object) -> int:
         """Where the model stands among all that there ever were; -1 for none of them."""
@@ -115,11 +114,30 @@ class FoundRoots(Roots):
         return f"{kind}.{before}" if before else kind
 
 
-def keep_with_parts(root: nn.Module, guard: Guard) -> list[RemovableHandle]:
-    """Let the parts of a container that is never called keep it alive, since its maker may not: `tap(nn.ModuleList([first, second]))`."""
-    if type(root).forward is not nn.Module.forward:
-        return []
-    return [part.register_forward_pre_hook(guard.hook("a part of a container", no_hook, root)) for part in root.children()]
+class _Container:
+    """A container that is never called. Its maker may not keep it: `tap(nn.ModuleList([first, second]))`; it is there as long as a part is."""
+
+    def __init__(self, root: nn.Module) -> None:
+        self._root, self._kind = ref(root), type(root)
+        self._parts = [(name, ref(part)) for name, part in root.named_children()]
+
+    def __call__(self) -> nn.Module | None:
+        """It, or one like it."""
+        root = self._root()
+        parts = {name: part for name, held in self._parts if (part := held()) is not None}
+        if root is not None or not parts:
+            return root
+        root = self._kind.__new__(self._kind)
+        nn.Module.__init__(root)
+        root._modules.update(parts)
+        root.training = any(part.training for part in parts.values())
+        self._root = ref(root)
+        return root
+
+
+def _held(model: nn.Module) -> Held:
+    is_never_called = getattr(type(model), "forward", None) is nn.Module.forward and "forward" not in vars(model)
+    return _Container(model) if is_never_called else ref(model)
 
 
 def is_layer(model: nn.Module) -> bool:

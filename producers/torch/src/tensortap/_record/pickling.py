@@ -5,15 +5,12 @@ from __future__ import annotations
 import copyreg
 import pickle
 import sys
-from collections import OrderedDict
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, SimpleNamespace
 from typing import Any, Final
 
 import torch
 from torch import Tensor, nn
-
-from tensortap._record.guard import is_ours, no_hook
 
 SHARDED_OVER_RANKS: Final = "it holds what is sharded over ranks"
 _SHARDED: Final = frozenset(("DTensor", "ShardedTensorBase", "FlatParameter", "FSDPModule", "FullyShardedDataParallel"))
@@ -53,8 +50,6 @@ class _Pickler(pickle.Pickler):
             return NotImplemented if _has_name(value) else self._leaves_out(value)
         if type(value) in copyreg.dispatch_table:
             return NotImplemented
-        if type(value) is OrderedDict and any(map(_is_ours, value.values())):
-            return OrderedDict, (), None, None, iter([pair for pair in value.items() if not _is_ours(pair[1])])
         return self._reduced(value)
 
     def _reduced(self, value: Any) -> Any:
@@ -70,11 +65,6 @@ class _Pickler(pickle.Pickler):
         name = f"{named.__module__}.{named.__qualname__}"
         self.missing[name] = None
         return SimpleNamespace, (), {"left_out": name}
-
-
-def _is_ours(hook: object) -> bool:
-    """Whether to read it would need this package."""
-    return is_ours(hook) or hook is no_hook
 
 
 def _has_name(value: Any) -> bool:

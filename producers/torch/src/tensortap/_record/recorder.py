@@ -202,6 +202,8 @@ class Recorder(Raised):
     ) -> int:
         """A forward op begins with what it is given; begin and inputs at once. With the frame of a module's call, which gets to know its seq."""
         flags = layout.OP_OPENS if frame else 0
+        if self.told.known:
+            self.told.go_on()
         if self._takes_inputs and op.id and self._sees_all and self._payloads is None and self.on_nan is None:
             self.seq = seq = self.seq + 1
             self.ops += 1

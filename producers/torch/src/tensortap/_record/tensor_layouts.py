@@ -57,7 +57,7 @@ class Layouts:
             if kind == "DTensor":
                 kind, placement = "torch.distributed.tensor.DTensor", _placement(tensor.device_mesh, tensor.placements)  # type: ignore[attr-defined]
                 tensor = tensor._local_tensor  # type: ignore[attr-defined]
-        key = (kind, placement, tensor.dtype, tuple(tensor.shape), tensor.layout, wrapped.requires_grad, tensor.device)
+        key = (kind, placement, tensor.dtype, _shape(tensor), tensor.layout, wrapped.requires_grad, tensor.device)
         known = self._layouts.get(key)
         if known is None:
             known = self._define(key, tensor, kind, placement, wrapped.requires_grad)
@@ -71,7 +71,7 @@ class Layouts:
             {
                 "kind": "tensor",
                 "dtype": str(tensor.dtype),
-                "shape": [int(size) for size in tensor.shape],
+                "shape": [int(size) for size in _shape(tensor)],
                 "stride_class": _stride_class(tensor),
                 "device_kind": tensor.device.type,
                 "requires_grad": tensor.requires_grad if requires_grad is None else requires_grad,
@@ -88,6 +88,11 @@ class Layouts:
                 self._layouts.clear()
             self._layouts[key] = known
         return known
+
+
+def _shape(tensor: Tensor) -> tuple[int, ...]:
+    """The shape; empty where there is none, as parts differ."""
+    return () if tensor.is_nested and tensor.layout is torch.strided else tuple(tensor.shape)
 
 
 def _stride_class(tensor: Tensor) -> str:

@@ -13,6 +13,7 @@ BUDGET: Final = "beyond the budget"
 ONLY_LOSS: Final = "only the loss"
 COMPILED: Final = "compiled"
 CUDA_GRAPH: Final = "cuda graph"
+FUSED: Final = "fused"
 OTHER_THREAD: Final = "other thread"
 UNSUPPORTED_TENSOR: Final = "unsupported tensor"
 IN_FLIGHT: Final = "copy in flight"
@@ -41,6 +42,7 @@ REASONS: Final[tuple[str, ...]] = (
     ONLY_LOSS,
     COMPILED,
     CUDA_GRAPH,
+    FUSED,
     OTHER_THREAD,
     UNSUPPORTED_TENSOR,
     IN_FLIGHT,

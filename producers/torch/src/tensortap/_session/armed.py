@@ -7,8 +7,7 @@ from typing import Any, Protocol
 
 from torch import nn
 
-from tensortap._record.guard import Guard
-from tensortap._record.model_roots import keep_with_parts
+from tensortap._record import module_calls
 
 
 class Handle(Protocol):
@@ -21,20 +20,19 @@ class Handle(Protocol):
 class Armed:
     """Hooks on roots, and whatever else is to be undone."""
 
-    def __init__(self, guard: Guard, hooks: tuple[Callable[..., Any], Callable[..., Any]] | None) -> None:
-        """Before and after a call. Without hooks models are only kept alive where nobody else does."""
-        self._guard, self._hooks = guard, hooks
+    def __init__(self, hooks: tuple[Callable[..., Any], Callable[..., Any]] | None) -> None:
+        """Before and after a call; None: no call is heard of."""
+        self._hooks = hooks
         self.forwards_begin = hooks is not None  # steps
         self._handles: list[Handle] = []
 
     def arm(self, roots: Iterable[nn.Module]) -> None:
-        """Hear of calls of these. One that is a shallow copy of another shares its hooks."""
+        """Hear of calls of these."""
         for root in roots:
-            self._handles += keep_with_parts(root, self._guard)
             before, after = self._hooks or (None, None)
-            if before and after and before not in root._forward_pre_hooks.values():
-                self._handles.append(root.register_forward_pre_hook(before))
-                self._handles.append(root.register_forward_hook(after, always_call=True))
+            if before and after and not module_calls.has(root, before):
+                self._handles.append(module_calls.before(root, before))
+                self._handles.append(module_calls.after(root, after, always=True))
 
     def undo_too(self, handle: Handle) -> None:
         """Undo this registration, too."""

@@ -26,7 +26,7 @@ class Forwards:
         self._is_automatic = self.is_on = automatic
         self._callers = Callers(roots, counts)
         before, after = guard.hook("before a root", self.begins), guard.hook("after a root", self._ends)
-        self._armed = Armed(guard, (before, after) if begin else None)
+        self._armed = Armed((before, after) if begin else None)
 
     @property
     def may_begin(self) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
+
+from torch.nn import TransformerEncoderLayer
 
 from tensortap._config.settings import Level, Settings
 from tensortap._hooks.collectives import CollectiveHooks
 from tensortap._hooks.cuda_graphs import GraphWatch
+from tensortap._hooks.fast_paths import FusedLayer, Unasked, Uncompiled
 from tensortap._hooks.function_mode import ApiMode
 from tensortap._hooks.losses import LossHooks
 from tensortap._hooks.mode_in_backward import EngineWrap
@@ -17,7 +20,8 @@ from tensortap._hooks.modules import ModuleHooks
 from tensortap._hooks.optimizer_settings import OptimizerSettings
 from tensortap._hooks.optimizers import OptimizerHooks
 from tensortap._hooks.token_places import TokenPlaces
-from tensortap._record.model_roots import Roots, compiled
+from tensortap._record.model_roots import Part, Roots, compiled
+from tensortap._record.module_calls import Handle
 from tensortap._record.op_names import Op
 from tensortap._record.recorder import Recorder
 from tensortap._record.shape_log import ShapeLog
@@ -36,6 +40,7 @@ class Hooks:
         self._write_memory, self._shape_log, self._sites = write_memory, shape_log, sites
         self._installed = False
         self._compiled: list[str] = []
+        self._fused: list[Handle] = []
         self.observe_at(settings.level, settings.calls == "each")
         self._optimizers = OptimizerHooks(recorder)
         self._optimizer_settings = OptimizerSettings(recorder)
@@ -68,6 +73,7 @@ class Hooks:
         self._mode = ApiMode(recorder) if level in ("L1", "mix") else None
         recorder.observer.watch_custom_ops(are_heard=bool(self._mode) or (level == "aten" and each))
         self._engine = EngineWrap(self._mode) if self._mode else None
+        self._beside: list[Unasked | Uncompiled] = [Unasked(self._mode), Uncompiled(self._mode)] if self._mode else []
         self._collectives = CollectiveHooks(recorder, records=self._mode is not None)
 
     def install(self) -> None:
@@ -83,12 +89,14 @@ class Hooks:
             self._installed = True
             self._compiled = compiled(self._roots)
             if self._modules:
-                self._modules.install(self._roots.parts())
+                self._install(self._modules, self._roots.parts())
         self._collectives.install()
         if self._mode and self._engine:
             FUNCTIONS.enter(self._mode)
             self._mode.on_this_thread()
             self._engine.install()
+            for one in self._beside:
+                one.install()
         if self.aten:
             DISPATCHES.enter(self.aten)
             self.aten.on_this_thread()
@@ -99,7 +107,15 @@ class Hooks:
             return
         self._compiled = compiled(self._roots)
         if self._modules:
-            self._modules.install(self._roots.fresh_parts())
+            self._install(self._modules, self._roots.fresh_parts())
+
+    def _install(self, modules: ModuleHooks | ModulePaths | TokenPlaces, parts: Iterable[Part]) -> None:
+        parts = list(parts)
+        modules.install(parts)
+        if isinstance(modules, ModuleHooks):
+            for part in parts:
+                if isinstance(part.module, TransformerEncoderLayer):
+                    self._fused += FusedLayer(self._recorder, part).hook(part.module)
 
     def remove(self) -> None:
         """Undo all that was put in place."""
@@ -111,7 +127,12 @@ class Hooks:
         self._graphs.remove()
         if self._modules:
             self._modules.remove()
+        for handle in self._fused:
+            handle.remove()
+        self._fused.clear()
         if self._mode and self._engine:
+            for one in self._beside:
+                one.remove()
             FUNCTIONS.leave(self._mode)
             self._engine.remove()
         self._losses.remove()  # below the engine's wrap

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import torch
 
@@ -64,6 +64,17 @@ class Takes:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Hearing:
+    """What hears of calls without a frame in Python (csrc/calls.h)."""
+
+    calls: Callable[[object, int, dict[int, Any], object], int]
+    of_mode: Callable[[object], Any]
+    no_more: Callable[[object], None]
+    around: Callable[[str, object, object], Any]
+    as_method: Callable[[object], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Kernel:
     """The library's functions. `quick` keeps Python's lock, which costs less than the work it is for; `measure` releases it.
 
@@ -76,6 +87,7 @@ class Kernel:
     drain: Drains
     writers: Writers
     takes: Takes
+    hearing: Hearing
     dtypes: tuple[str, ...]
 
 
@@ -105,6 +117,13 @@ def load(path: Path | None = None) -> Kernel | None:
                 values=direct(b"take"),
                 opens=direct(b"open_call"),
                 closes=direct(b"close_call"),
+            ),
+            hearing=Hearing(
+                calls=direct(b"hear_calls"),
+                of_mode=direct(b"of_mode"),
+                no_more=direct(b"hear_no_more"),
+                around=direct(b"around"),
+                as_method=direct(b"as_method"),
             ),
             dtypes=tuple(releasing.tap_dtypes().decode().split()),
         )

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from functools import partial
+from contextlib import nullcontext
 from typing import Any, Final
 
 import torch
@@ -226,7 +227,9 @@ def plain(tensor: Tensor) -> Tensor | None:
     if tensor.is_meta or tensor.is_nested or tensor.layout is not torch.strided or tensor.is_quantized:
         return None
     if type(tensor) not in _PLAIN:
-        tensor = tensor.detach().as_subclass(Tensor)  # by the ways of its class, which may wait for what it stands for
+        of_torch = type(tensor).__module__.startswith("torch.")  # whose ways may wait for what it stands for; a program's own class hears nothing
+        with nullcontext() if of_torch else _torch_compat.DisableTorchDispatch():
+            tensor = tensor.detach().as_subclass(Tensor)
     with _torch_compat.DisableTorchDispatch():
         if tensor._is_zerotensor():
             return torch.zeros_like(tensor)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import sys
 import threading
-import warnings
 from collections.abc import Callable
 from functools import partial
 from types import ModuleType
@@ -14,14 +13,13 @@ from weakref import ref
 
 import torch
 from torch import nn
-from torch.nn.modules.module import register_module_forward_pre_hook
 
 from tensortap._config.environment import wanted
 from tensortap._config.settings import SettingsError
 from tensortap._hooks.collective_calls import CollectiveCalls
-from tensortap._record import unseen
+from tensortap._record import module_calls, unseen
 from tensortap._record.calls_under_way import called
-from tensortap._record.guard import Guard
+from tensortap._record.guard import Guard, unintercepted
 from tensortap._record.model_roots import FoundRoots, is_layer
 from tensortap._session import forks, session
 from tensortap._session.notices import Notices
@@ -43,9 +41,7 @@ class Finder:
         self._models = 0
         self._stopped = False
         self._lock = threading.RLock()
-        # Ours does no harm to a module that torch.compile wraps, and a program may make errors of its warnings.
-        warnings.filterwarnings("ignore", message=r"Using `torch\.compile\(module\)` when there are global hooks")
-        self._handle = register_module_forward_pre_hook(self._before)
+        self._handle = module_calls.meet(self._before)
         self._calls = CollectiveCalls(Guard(unseen.Unseen()))  # numbered from the first one on, as at all ranks
         self._calls.install()
         forks.hear_of(self)
@@ -70,12 +66,12 @@ class Finder:
         """In a child: whoever held the lock is not here."""
         self._lock = threading.RLock()
 
-    def _before(self, module: nn.Module, args: Any) -> None:
+    def _before(self, module: nn.Module) -> bool:
         if torch.compiler.is_compiling():
-            return
-        known = self._met.get(id(module))  # as in _knows, but each call of each module comes by here
-        if known is None or known() is not module:
+            return False
+        if not self._knows(module):
             self._guarded(self._meet, module)
+        return True
 
     def _knows(self, module: nn.Module) -> bool:
         known = self._met.get(id(module))
@@ -83,7 +79,7 @@ class Finder:
 
     def _guarded(self, action: Callable[[nn.Module], object], module: nn.Module) -> None:
         try:
-            with self._lock:
+            with self._lock, unintercepted():
                 action(module)
         except (SettingsError, SpoolError) as error:
             self._give_up(str(error), module)
@@ -133,7 +129,7 @@ class Finder:
         """Let calls of a part begin steps: the whole may never be called, as around what PEFT adapts."""
         if self._session and part is not model:
             begins = self._session.hook("before a part", partial(_part_begins, self._session, ref(model)))
-            self._session.undo_too(part.register_forward_pre_hook(begins, prepend=True))
+            self._session.undo_too(module_calls.before(part, begins, first=True))
 
     def _is_beyond_limit(self, module: nn.Module) -> bool:
         is_beyond = self._models >= MOST_MODELS

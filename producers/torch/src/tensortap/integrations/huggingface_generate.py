@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from torch import Tensor, nn
 
-from tensortap._record import unseen
+from tensortap._record import module_calls, unseen
 from tensortap._record.guard import Guard
 from tensortap._session.session import Session
 from tensortap._session.step_boundaries import Facts
@@ -88,7 +88,7 @@ def _generation(model: nn.Module) -> Generation | None:
         if session is None:
             return None
         known = _generations[model] = Generation(session)
-        session.undo_too(model.register_forward_pre_hook(_guard.hook("ahead of a forward", known.ahead), with_kwargs=True, prepend=True))
+        session.undo_too(module_calls.before(model, _guard.hook("ahead of a forward", known.ahead), with_kwargs=True, first=True))
         # Behind the tap's own hook, which ends the step before.
-        session.undo_too(model.register_forward_pre_hook(_guard.hook("before a forward", known.before), with_kwargs=True))
+        session.undo_too(module_calls.before(model, _guard.hook("before a forward", known.before), with_kwargs=True))
     return known

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from tensortap._config.environment import wanted
 from tensortap._config.settings import SettingsError, changed
-from tensortap._record import unseen
+from tensortap._record import module_calls, unseen
 from tensortap._record.served_requests import Request, UnreadableError
 from tensortap._session.notices import Notices
 from tensortap._session.session import Session
@@ -67,7 +67,7 @@ class Served:
         self._first: nn.Module | None = None  # that is called of a model whose own forward is called by its name
         entered = self._session.hook("before a served model", self._enter)
         for part in (model, *model.children()):
-            self._session.undo_too(part.register_forward_pre_hook(entered, with_kwargs=True))
+            self._session.undo_too(module_calls.before(part, entered, with_kwargs=True))
         self._finish = self._session.hook("after a served step", self._tell_of_end)
 
     def prepare(self) -> None:
