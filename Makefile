@@ -331,6 +331,14 @@ test-torch: venv-torch kernel wheels neighbours ## tests of the collector, and i
 	$(COLLECT) $(TORCH) -m mypy
 	$(COLLECT) $(TORCH) -m pyright --pythonpath $(TORCH)
 
+.PHONY: test-same
+test-same: venv-torch kernel ## that programs of all kinds do the same with the collector: docs/same.md; some minutes
+	cd producers/torch && TENSORTAP_TEST_SAME=all $(TORCH) -m pytest tests/test_same.py
+
+.PHONY: same
+same: venv-torch kernel ## write docs/same.md: all programs, at all levels
+	cd producers/torch && PYTHONPATH=tests $(TORCH) -m same.comparing ../../docs/same.md
+
 .PHONY: test-torch-inductor
 test-torch-inductor: venv-torch kernel ## that Inductor's code computes the same bits under a tap: its C++ compiler takes minutes, so make test leaves this out
 	$(COLLECT) $(TORCH) -m pytest -m inductor tests/test_bit_equal.py

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -42,7 +43,7 @@ class Stacks:
             return 0
         passed = list(walk_tb(error.__traceback__))
         inner = [(frame.f_code, line) for frame, line in reversed(passed)]
-        outside = passed[0][0].f_back if passed else None
+        outside = passed[0][0].f_back if passed else sys._getframe(1)  # in C++, called by whoever is under way
         return self._define([*inner, *_calls(outside)])
 
     def _define(self, calls: Iterable[Call]) -> int:

@@ -94,8 +94,8 @@ class _BehindTheirs:
         self._args: tuple[Any, ...] = ()
         self._kwargs: dict[str, Any] = {}
         self._key = object()
-        self._hooks: Any = module._forward_pre_hooks
-        self._with_kwargs: Any = module._forward_pre_hooks_with_kwargs
+        self._hooks = vars(module)["_forward_pre_hooks"]
+        self._with_kwargs = vars(module)["_forward_pre_hooks_with_kwargs"]
         self._hooks[self._key], self._with_kwargs[self._key] = self._called, True
 
     @left_to_python
