@@ -22,7 +22,7 @@ class Watch:
 
     def install(self) -> None:
         """Wrap the function, if this torch has it in all places."""
-        original = getattr(self._places[0], self._name, None)
+        original = vars(self._places[0]).get(self._name)
         if self._wrapped is not None or original is None or not self._all_have(original):
             return
         self._original, self._wrapped = original, self._wrap(original)
@@ -46,7 +46,7 @@ class Watch:
         self._wrapped = None
 
     def _all_have(self, function: Any) -> bool:
-        return all(getattr(place, self._name, None) is function for place in self._places)
+        return all(vars(place).get(self._name) is function for place in self._places)  # as it lies there: what binds to objects is another when it is asked for
 
     def _set(self, function: Any) -> None:
         for place in self._places:

@@ -29,7 +29,14 @@ def tensor_text(tensor: Any) -> str:
     kind = type(tensor).__name__
     name = "" if kind in ("Tensor", "Parameter") else f"{kind} "
     dtype = str(tensor.dtype).removeprefix("torch.")
-    return f"{name}{dtype}{list(tensor.shape)}{_strides(tensor)} {getattr(tensor, 'device', '')}"
+    return f"{name}{dtype}{_shape(tensor)}{_strides(tensor)} {getattr(tensor, 'device', '')}"
+
+
+def _shape(tensor: Any) -> str:
+    try:
+        return str(list(tensor.shape))
+    except RuntimeError:  # there is none yet, or parts differ
+        return "[?]"
 
 
 def _strides(tensor: Any) -> str:
