@@ -11,7 +11,7 @@ func Comparison() Table {
 			{Name: "created_time_ns", Type: Int64, Unit: Nanoseconds, Doc: "Time of this answer, first or again after another answer, by the clock of the comparing host."},
 			{Name: "problem", Type: String, Unit: None, Doc: "Name of the run under suspicion."},
 			{Name: "benches", Type: Strings, Unit: None, Doc: "Names of the benches; the problem pairs with the first."},
-			{Name: "rules", Type: Uint64, Unit: Hash, Doc: "Version of the rules of judgement."},
+			{Name: "rules", Type: Uint64, Unit: None, Doc: "Version of the rules of judgement."},
 			{Name: "tool_version", Type: String, Unit: None, Doc: "Version of tensortap."},
 			{Name: "question", Type: String, Unit: None, Doc: "Tolerance, steps and so on, as flags."},
 			{Name: "verdict", Type: String, Unit: None, Doc: "same, differs or unknown."},

@@ -20,7 +20,7 @@ func DeclaredComparison() Table {
 			{Name: "mapping", Type: String, Unit: None, Doc: "Text of the mapping file; empty when modules pair by their own names."},
 			{Name: "payloads", Type: Uint64, Unit: Hash, Doc: "Hash of the errors of raw tensors that were known; 0 when there were none."},
 			{Name: "calibration", Type: String, Unit: None, Doc: "Name of the run whose distance from the bench measures the tolerance; empty for none."},
-			{Name: "rules", Type: Uint64, Unit: Hash, Doc: "Version of the rules of judgement."},
+			{Name: "rules", Type: Uint64, Unit: None, Doc: "Version of the rules of judgement."},
 		},
 	}
 }
