@@ -13,15 +13,13 @@ Enters = Callable[..., Any]  # what csrc/calls.c says of it
 _SIZE: Final = FunctionType.__basicsize__
 
 
-@functools.cache
-def _hearing() -> kernel.Hearing | None:
-    library = kernel.load()
-    return library.hearing if library else None
+_library: Final = kernel.load()
+_hearing: Final = _library.hearing if _library else None
 
 
 def hear_calls(owner: type, name: str, registry: dict[int, Any], meets: Enters | None) -> Callable[[], None]:
     """Hear of calls of a class's method, as the registry says by its objects' ids; of others by `meets`. Returns what undoes it."""
-    function, hearing = vars(owner)[name], _hearing()
+    function, hearing = vars(owner)[name], _hearing
     if hearing and hearing.calls(function, _SIZE, registry, meets):
         return lambda: hearing.no_more(function)
 
@@ -41,14 +39,14 @@ def hear_calls(owner: type, name: str, registry: dict[int, Any], meets: Enters |
 
 def hear_mode(mode: Any, name: str) -> None:
     """Let torch, where it calls that method of a mode, call what the mode was given, entered by the mode's `_enter`."""
-    hearing = _hearing()
+    hearing = _hearing
     if hearing:
         setattr(mode, name, hearing.of_mode(mode))
 
 
 def around(function: Any, enters: Enters, *, is_method: bool) -> Any:
     """A function to be put in the place of another, each call of which is entered."""
-    hearing = _hearing()
+    hearing = _hearing
     if hearing:
         made = hearing.around(getattr(function, "__name__", "call"), function, enters)
         return hearing.as_method(made) if is_method else made
