@@ -5,7 +5,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -13,23 +12,10 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// isID says whether a column holds hashes, which are shown as 16 hex digits: each that a table calls so, and ids of other names.
-func isID(name string) bool { return strings.HasSuffix(name, "_id") || hashes()[name] }
-
-// hashes are the names of such columns.
-//
-//nolint:gochecknoglobals // they never change
-var hashes = sync.OnceValue(func() map[string]bool {
-	names := map[string]bool{}
-	for _, table := range schemas.Tables() {
-		for _, c := range table.Columns {
-			if c.Unit == schemas.Hash {
-				names[c.Name] = true
-			}
-		}
-	}
-	return names
-})
+// isID says whether a column holds hashes, which are shown as 16 hex digits, by its name: a query may give any column any name.
+func isID(name string) bool {
+	return strings.HasSuffix(name, "_id") || strings.HasSuffix(name, "_hash") || strings.HasSuffix(name, "epoch") || name == "digest"
+}
 
 // isNull also knows the column that has no type, since it holds nothing but nulls.
 func isNull(column arrow.Array, i int) bool {

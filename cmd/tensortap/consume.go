@@ -53,6 +53,7 @@ With --replicas the streams are kept by so many servers of a NATS cluster.`,
 			if err := cmp.Or(needsOfStore().check("consume"), embedded.CloseToOthers()); err != nil {
 				return err
 			}
+			boundGarbage()
 			if err := readStores(stores, &request); err != nil {
 				return err
 			}

@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
+	"runtime/debug"
 
 	"golang.org/x/sys/unix"
 )
@@ -44,4 +46,15 @@ func (n needs) check(command string) error {
 		return fmt.Errorf("start %s: a limit of this process is too low: %w", command, err)
 	}
 	return nil
+}
+
+// mostGarbage is the memory beyond which a process that takes messages collects garbage at once. What it holds is far less, but the
+// remains of a few messages of 64 MiB are not.
+const mostGarbage = 1 << 30
+
+// boundGarbage keeps that limit, unless the environment has another in GOMEMLIMIT.
+func boundGarbage() {
+	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
+		debug.SetMemoryLimit(mostGarbage)
+	}
 }

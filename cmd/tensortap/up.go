@@ -65,6 +65,7 @@ func (a *app) up(ctx context.Context, w *upWords) error {
 	if err := cmp.Or(needsOfUp().check("up"), embedded.CloseToOthers()); err != nil {
 		return err
 	}
+	boundGarbage()
 	begin := time.Now()
 	cfg, err := a.config(a.data)
 	if err != nil {

@@ -12,17 +12,24 @@ import (
 // almost as much as a message may.
 func Swollen(tb testing.TB, first schemas.Identity) []schemas.Message {
 	tb.Helper()
-	long := strings.Repeat("long", schemas.MaxTextBytes/4)
+	long := strings.Repeat("long", schemas.MaxTextBytes/4-64) // leaves room for what tells texts apart
 	const texts = schemas.MaxStreamBytes/schemas.MaxTextBytes - 1
 	var op []*schemas.OpRow
 	var site []*schemas.SiteRow
 	var layout []*schemas.LayoutRow
 	for i := range uint64(texts) {
-		op = append(op, &schemas.OpRow{OpID: i, Name: long})
-		site = append(site, &schemas.SiteRow{SiteID: i, Path: long})
-		layout = append(layout, &schemas.LayoutRow{LayoutID: i, Dtype: long})
+		text := schemas.FormatID(i) + long
+		if i < texts/2 { // a row has the name, and the api in it
+			row := schemas.ParseOpName("Functional." + text + ".0.forward")
+			op = append(op, &row)
+		}
+		site = append(site, &schemas.SiteRow{SiteID: schemas.SiteID(i, "output", text), OpID: i, Role: "output", Path: text})
+		row := &schemas.LayoutRow{Kind: "tensor", Dtype: text}
+		row.LayoutID = schemas.LayoutID(row)
+		layout = append(layout, row)
 	}
-	stack := []*schemas.StackRow{{StackID: 1, Frames: slices.Repeat([]string{long}, texts)}}
+	frames := slices.Repeat([]string{long}, texts)
+	stack := []*schemas.StackRow{{StackID: schemas.StackID(frames), Frames: frames}}
 	return []schemas.Message{packed(tb, &first, op), packed(tb, &first, site), packed(tb, &first, layout), packed(tb, &first, stack)}
 }
 

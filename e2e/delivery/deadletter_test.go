@@ -57,7 +57,7 @@ func badMessages(tb testing.TB) map[string]bad {
 		"no S2":           {wire(checked(1, []byte("neither S2 nor Arrow"))), "decompress"},
 		"no Arrow":        {wire(checked(2, s2.Encode(nil, []byte("this is no Arrow stream")))), ""},
 		"half an Arrow":   {wire(checked(3, s2.Encode(nil, arrowStream[:len(arrowStream)/2]))), ""},
-		"other types":     {wire(checked(4, s2.Encode(nil, otherTypes(tb)))), "rank"},
+		"other types":     {wire(checked(4, s2.Encode(nil, otherTypes(tb)))), "run_id"},
 		"zero rows":       {wire(zeroRows), "0 rows, want at least 1"},
 		"too few rows":    {wire(fewRows), "header says 1000"},
 		"wrong checksum":  {wire(wrongSum), "checksum"},

@@ -48,7 +48,7 @@ func TestHostileMessagesNeitherEndTheSystemNorTakeItsMemory(t *testing.T) {
 	if len(letters) != 2*hostile || slices.ContainsFunc(letters, func(l letter) bool { return l.reason == "" }) {
 		t.Errorf("%d dead letters, want %d, each with its reason", len(letters), 2*hostile)
 	}
-	healed(t, u, program.ExitSame, "nothing is lost, nothing is damaged")
+	healed(t, u, program.ExitSame, "nothing else is lost, nothing is damaged")
 	requireMemory(t, u)
 	if got := u.Query(t, "SELECT uniqExact(run), countIf(NOT complete) FROM tap.completeness WHERE run IN ('before', 'after')")[0]; !slices.Equal(got, []string{"2", "0"}) {
 		t.Errorf("runs, ranks that are not complete: %v, want 2 and 0", got)

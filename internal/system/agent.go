@@ -102,7 +102,7 @@ func (c *Client) agentStream(waiting func(error), heard *hearing) agent.Stream {
 				return err
 			})
 			if err == nil {
-				err = heard.hear(s.RunID)
+				err = heard.hear(s)
 			}
 			return place, err
 		},
@@ -110,6 +110,7 @@ func (c *Client) agentStream(waiting func(error), heard *hearing) agent.Stream {
 			return p.patiently(ctx, func() error { return pipelines.RefuseStart(ctx, c.stream, pipelines.StartRequest(s)) })
 		},
 		Finish: func(ctx context.Context, s agent.Start, ended bool, next uint32) error {
+			heard.leave(s)
 			return p.patiently(ctx, func() error {
 				return pipelines.FinishStart(ctx, c.stream, pipelines.StartRequest(s), ended, next)
 			})

@@ -92,7 +92,7 @@ func TestRanksAnswerHoweverLongTheirStacksAreTogether(t *testing.T) {
 	client := connected(t, 2*stacksBytes)
 	heard := client.newHearing(func(string) {})
 	heard.serving = servingAll(t, root)
-	if err := heard.hear(schemas.RunID("deep")); err != nil {
+	if err := heard.hear(agent.Start{RunID: schemas.RunID("deep")}); err != nil {
 		t.Fatal(err)
 	}
 	defer heard.end()

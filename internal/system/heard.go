@@ -21,26 +21,48 @@ type hearing struct {
 	before     func(sequence uint32) bool
 
 	mutex sync.Mutex // of the fields below, and of before
-	runs  map[uint64]*nats.Subscription
+	runs  map[uint64]*heardRun
+}
+
+// heardRun is a run that is heard for as long as processes of it are served.
+type heardRun struct {
+	requests *nats.Subscription
+	epochs   map[uint64]bool
 }
 
 func (c *Client) newHearing(tell func(string)) *hearing {
-	return &hearing{connection: c.stream.Conn(), tell: tell, before: askedBefore(), runs: map[uint64]*nats.Subscription{}}
+	return &hearing{connection: c.stream.Conn(), tell: tell, before: askedBefore(), runs: map[uint64]*heardRun{}}
 }
 
-// hear has requests to the run answered from now on. Each is told once.
-func (h *hearing) hear(run uint64) error {
+// hear has requests to the process's run answered from now on. Each is told once.
+func (h *hearing) hear(s agent.Start) error {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	if h.runs[run] != nil {
-		return nil
+	of := h.runs[s.RunID]
+	if of == nil {
+		requests, err := h.connection.Subscribe(pipelines.ControlSubjects+schemas.FormatID(s.RunID), h.answer)
+		if err != nil {
+			return fmt.Errorf("listen for requests to run %s: %w", schemas.FormatID(s.RunID), err)
+		}
+		of = &heardRun{requests: requests, epochs: map[uint64]bool{}}
+		h.runs[s.RunID] = of
 	}
-	heard, err := h.connection.Subscribe(pipelines.ControlSubjects+schemas.FormatID(run), h.answer)
-	if err != nil {
-		return fmt.Errorf("listen for requests to run %s: %w", schemas.FormatID(run), err)
-	}
-	h.runs[run] = heard
+	of.epochs[s.Epoch] = true
 	return nil
+}
+
+// leave hears nothing more for a process that is gone: of its run, if it was the last.
+func (h *hearing) leave(s agent.Start) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	of := h.runs[s.RunID]
+	if of == nil {
+		return
+	}
+	if delete(of.epochs, s.Epoch); len(of.epochs) == 0 {
+		_ = of.requests.Unsubscribe() // the connection may be gone, and the subscription with it
+		delete(h.runs, s.RunID)
+	}
 }
 
 func (h *hearing) answer(m *nats.Msg) {
@@ -70,7 +92,7 @@ func (h *hearing) first(sequence uint32) bool {
 func (h *hearing) end() {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	for _, heard := range h.runs {
-		_ = heard.Unsubscribe() // the connection may be gone, and the subscription with it
+	for _, of := range h.runs {
+		_ = of.requests.Unsubscribe() // as in leave
 	}
 }

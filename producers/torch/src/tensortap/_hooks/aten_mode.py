@@ -30,7 +30,7 @@ class AtenMode(TorchDispatchMode):
         leaves, run = entered
         try:
             result = run(*args, **kwargs)
-        except Exception:
+        except Exception:  # the program's own, which goes on
             leaves()
             raise
         leaves(result)

@@ -68,7 +68,7 @@ def through(function: Any, enters: Enters, /, *args: Any, **kwargs: Any) -> Any:
         leaves, args, kwargs = entered
     try:
         result = function(*args, **kwargs)
-    except Exception:
+    except Exception:  # the program's own, which goes on
         leaves()
         raise
     changed = leaves(result)
