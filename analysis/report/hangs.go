@@ -10,6 +10,7 @@ import (
 type Hang struct {
 	Key      string // the same as long as it is the same call
 	Sentence string
+	Live     bool // ranks that live wait in it, or ranks differ; not as a program that is over has left it
 }
 
 // Hangs are the rows of the report hang.
@@ -17,9 +18,11 @@ func Hangs(rows Table) []Hang {
 	hangs := make([]Hang, len(rows.Rows))
 	for i := range rows.Rows {
 		get := func(column string) string { return rows.Get(i, column).Exact }
+		waited := rows.Get(i, "waited_seconds").Number
 		hangs[i] = Hang{
 			Key:      strings.Join([]string{get("process_group"), get("group_seq"), get("problem")}, "\x1f"),
-			Sentence: sentence(get, rows.Get(i, "waited_seconds").Number),
+			Sentence: sentence(get, waited),
+			Live:     waited > 0 || get("problem") == "other call",
 		}
 	}
 	return hangs

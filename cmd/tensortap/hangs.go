@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -93,7 +94,8 @@ func askHangs(ctx context.Context, reader *ask.Door, run string) ([]report.Hang,
 	table, err := reader.Report(ctx, "hang", map[string]string{
 		"run": run, "waiting_seconds": strconv.Itoa(int(symptoms.HangWaiting.Seconds())), "limit": "10",
 	})
-	return report.Hangs(table), err
+	// Signs of life may come to the tables behind calls: without any, the program looks as if it were over.
+	return slices.DeleteFunc(report.Hangs(table), func(h report.Hang) bool { return !h.Live }), err
 }
 
 // tellHangs says those that were not told before, the first ones.

@@ -182,13 +182,13 @@ func TestAJobsFileTakesNoOtherQuestion(t *testing.T) {
 	t.Parallel()
 	file := program.TextFile(t, "jobs:\n- {name: a, problem: ./b, bench: ./c}\n")
 	for want, args := range map[string][]string{
-		"--rank does not go with --jobs":                    {"--rank", "2"},
-		"./more does not go with --jobs":                    {"./more"},
-		`output "csv": want one of text, json, junit`:       {"--output", "csv"},
+		"--rank does not go with --jobs":                    {"--jobs", file, "--rank", "2"},
+		"./more does not go with --jobs":                    {"--jobs", file, "./more"},
+		`output "csv": want one of text, json, junit`:       {"--jobs", file, "--output", "csv"},
 		`:2:4: key "nam" is not known: is "name" meant?`:    {"--jobs", program.TextFile(t, "jobs:\n- {nam: a}\n")},
 		"read jobs: open /no/such/file: no such file or di": {"--jobs", "/no/such/file"},
 	} {
-		out := program.Run(t, program.Setting{}, append([]string{"compare", "--jobs", file}, args...)...)
+		out := program.Run(t, program.Setting{}, append([]string{"compare"}, args...)...)
 		if out.Status != program.ExitError || out.Stdout != "" || !strings.Contains(out.Stderr, want) {
 			t.Errorf("%q: %v, want %q", args, out, want)
 		}

@@ -164,6 +164,9 @@ func (q *question) hear(ctx context.Context, heard *nats.Subscription) error {
 		if ctx.Err() != nil {
 			return nil
 		}
+		if errors.Is(err, nats.ErrNoResponders) { // no agent serves the run just now
+			continue
+		}
 		if err != nil {
 			return err
 		}

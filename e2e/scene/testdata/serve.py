@@ -106,7 +106,7 @@ def tapped() -> None:
     """Tell the collector what a step serves, as its integrations of engines do."""
     from tensortap._record.served_requests import Request, prompt_of
     from tensortap._session.step_boundaries import Facts
-    from tensortap.integrations.served import Served, Step, steps, tap_of
+    from tensortap.integrations.served import Rank, Served, Step, steps, tap_of
 
     def begin(runner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Served, Step]:
         batch: list[Running] = args[0]
@@ -115,7 +115,7 @@ def tapped() -> None:
             for one in batch
         )
         facts = Facts(phase="serve", tokens=sum(part.tokens for part in parts), requests=len(parts), served=parts)
-        return tap_of(runner, lambda: runner.model, lambda: runner.rank), Step(facts)
+        return tap_of(runner, lambda: runner.model, lambda: Rank(runner.rank)), Step(facts)
 
     steps(Runner, "execute", begin)
 
