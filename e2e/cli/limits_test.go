@@ -13,7 +13,7 @@ import (
 func TestALimitThatIsTooLowIsNamedAtTheStart(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"up", "consume --nats nats://127.0.0.1:1 --clickhouse http://127.0.0.1:1", "agent --nats nats://127.0.0.1:1", "run --run limited -- true"} {
-		for _, limit := range []string{"-n 64", "-v 1500000", "-f 1000"} {
+		for _, limit := range []string{"-n 64", "-v 2000000", "-f 1000"} {
 			t.Run(strings.Fields(command)[0]+" "+limit, func(t *testing.T) {
 				t.Parallel()
 				data := t.TempDir()

@@ -12,7 +12,7 @@ import (
 )
 
 // mostOfConsume is what a `consume` may ever have, whatever it is sent, as docs/OPERATIONS.md says.
-const mostOfConsume = 1536 << 20
+const mostOfConsume = 2 << 30
 
 // TestConsumersKeepTheirMemoryWhateverIsSent kills both in the midst, so that the stream gives again what they had.
 func TestConsumersKeepTheirMemoryWhateverIsSent(t *testing.T) {
