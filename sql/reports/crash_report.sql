@@ -12,7 +12,7 @@
 -- The last two follow from another's death and come after it. What died without a word was doing its last op at the time.
 -- Requests are those of its last step, or else of the last one before it of which they are known, with that step's number.
 -- A fatal error that faulthandler wrote into the rank's log is its own death, be it in a collective.
--- A traceback of its last ten seconds in the log of a rank that is gone is what it raised, as is that of a line by which an engine says that it fails, at any time (fatal).
+-- A traceback of its last ten seconds in the log of a rank that is gone, and was in no op then, is what it raised, as is that of a line by which an engine says that it fails, at any time (fatal).
 -- What was gone since its user had ended the program is stopped. Idle is a rank whose last step had ended.
 WITH
     if({now_ns:Int64} = -1, toUnixTimestamp64Nano(now64(9)), {now_ns:Int64}) AS now,
@@ -217,7 +217,7 @@ WITH
             heard.found AS heard_of,
             signals.number AS signal_number,
             failed.found = 1 AND (heard.found = 0 OR failed.step >= heard.step) AND failed.type != 'process died' AS raised,
-            NOT raised AND caught.found = 1 AND heard.found = 1 AND heard.state != 'running' AND (caught.is_fatal = 1 OR caught.caught_time_ns > heard.event_time_ns - 10000000000) AS logged,
+            NOT raised AND caught.found = 1 AND heard.found = 1 AND heard.state != 'running' AND (caught.is_fatal = 1 OR heard.op_id = 0 AND caught.caught_time_ns > heard.event_time_ns - 10000000000) AS logged,
             logged AND caught.is_fatal = 1 AS fatal,
             stop_ns > 0 AND NOT raised AND NOT logged AND heard.found = 1 AND heard.state NOT IN ('running', 'ended') AND ifNull(process.started_time_ns, 0) < stop_ns AND last_time_ns >= stop_ns AS ended_by_user,
             if(heard.found = 1 AND heard.state != 'ended' AND NOT raised AND ended_steps.found = 1 AND ended_steps.last_step = heard.step AND ended_steps.last_complete = 1, ended_steps.last_end_ns, NULL) AS idle_since_ns,
