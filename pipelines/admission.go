@@ -62,7 +62,11 @@ func Admit(ctx context.Context, js jetstream.JetStream, r StartRequest) (place A
 	if err := refuseFiles(ctx, js, r); err != nil {
 		return place, err
 	}
-	if r.Apart {
+	beside, err := r.hasSibling(ctx, js)
+	if err != nil {
+		return place, err
+	}
+	if r.Apart || beside {
 		if known, found, err := admitted(ctx, js, r); found || err != nil {
 			return known, err
 		}
@@ -75,6 +79,19 @@ func Admit(ctx context.Context, js jetstream.JetStream, r StartRequest) (place A
 		return admitApart(ctx, js, r)
 	}
 	return place, err
+}
+
+// hasSibling says whether another process of the launch has the rank, or had it, and this one never did: it may have one apart.
+func (r StartRequest) hasSibling(ctx context.Context, js jetstream.JetStream) (is bool, err error) {
+	if r.Launch == "" {
+		return false, nil
+	}
+	err = changeStarts(ctx, js, r, func(starts []start) ([]start, error) {
+		_, known := r.among(starts)
+		is = known == "" && slices.ContainsFunc(starts, func(s start) bool { return s.Launch == r.Launch })
+		return starts, nil
+	})
+	return is, err
 }
 
 // errApart says that another process of the launch has the rank: this one gets another.

@@ -3,6 +3,7 @@ package pipelines_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -184,8 +185,8 @@ func TestMemoryIsBoundedWhateverMessagesUnpackTo(t *testing.T) {
 	d, _ := deliver(t, s, cfg, sink)
 	messages := list{}
 	for i := range 4 {
-		long := strings.Repeat(strconv.Itoa(i), 30<<20)
-		messages = append(messages, ops(t, identity(i), long), sites(t, identity(i), long))
+		long := slices.Repeat([]string{strings.Repeat(strconv.Itoa(i), schemas.MaxTextBytes)}, 7)
+		messages = append(messages, ops(t, identity(i), long[:3]...), sites(t, identity(i), long...)) // an op has its name twice
 	}
 	headers := 0
 	for _, m := range messages {

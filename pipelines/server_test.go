@@ -125,10 +125,12 @@ func ops(tb testing.TB, id schemas.Identity, names ...string) schemas.Message {
 	return m
 }
 
-func sites(tb testing.TB, id schemas.Identity, path string) schemas.Message {
+func sites(tb testing.TB, id schemas.Identity, paths ...string) schemas.Message {
 	tb.Helper()
 	b := schemas.NewBuilder[schemas.SiteRow]()
-	b.Append(&schemas.SiteRow{SiteID: 1, Path: path})
+	for _, path := range paths {
+		b.Append(&schemas.SiteRow{SiteID: schemas.SiteID(1, "output", path), OpID: 1, Role: "output", Path: path})
+	}
 	m, err := b.Message(id)
 	must(tb, err)
 	return m

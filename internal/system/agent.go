@@ -106,11 +106,11 @@ func (c *Client) agentStream(waiting func(error), heard *hearing) agent.Stream {
 			}
 			return place, err
 		},
+		Leave: heard.leave,
 		Refuse: func(ctx context.Context, s agent.Start) error {
 			return p.patiently(ctx, func() error { return pipelines.RefuseStart(ctx, c.stream, pipelines.StartRequest(s)) })
 		},
 		Finish: func(ctx context.Context, s agent.Start, ended bool, next uint32) error {
-			heard.leave(s)
 			return p.patiently(ctx, func() error {
 				return pipelines.FinishStart(ctx, c.stream, pipelines.StartRequest(s), ended, next)
 			})

@@ -3,6 +3,7 @@ package system
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tensortap/tensortap/pipelines"
@@ -16,8 +17,9 @@ type Refused struct {
 	First    string // of them: which it is, and why
 }
 
-const refusedOfRunQuery = `SELECT DISTINCT headers['Nats-Msg-Id'] AS id, origin, reason FROM tap_store.dead_letter
-WHERE startsWith(headers['Nats-Msg-Id'], {run:String}) AND origin != 'publisher' ORDER BY origin, id`
+// Of several stores that refused a message, the first has the say.
+const refusedOfRunQuery = `SELECT headers['Nats-Msg-Id'] AS id, argMin((origin, reason), origin) AS said, said.1 AS store, said.2 AS why FROM tap_store.dead_letter
+WHERE startsWith(headers['Nats-Msg-Id'], {run:String}) AND origin != 'publisher' GROUP BY id ORDER BY store, id`
 
 // confirm waits until the tables have come to what was published, and notes what they refused of it. Where that cannot be known,
 // it notes why.
@@ -59,7 +61,7 @@ func (p *publishing) refused(ctx context.Context) (map[uint64]Refused, error) {
 		}
 		of := refused[epoch]
 		if of.Messages == 0 {
-			of.First = fmt.Sprintf("%s by %s: %s", id, table.Get(i, "origin").Exact, table.Get(i, "reason").Exact)
+			of.First = fmt.Sprintf("%s by %s: %s", id, table.Get(i, "store").Exact, table.Get(i, "why").Exact)
 		}
 		of.Messages++
 		refused[epoch] = of
@@ -104,12 +106,12 @@ func (c *Client) tablesStored(ctx context.Context) (sum uint64, err error) {
 
 // renew prepares to publish under another epoch what was published before and refused, where that is to be replaced.
 func (p *publishing) renew(ctx context.Context, sources []producers.Source, claims []pipelines.Claim) error {
-	if !p.request.Replace {
+	if !p.request.Replace || !slices.ContainsFunc(claims, func(c pipelines.Claim) bool { return c.Done }) {
 		return nil
 	}
 	refused, err := p.refused(ctx)
 	if err != nil {
-		return err
+		return nil //nolint:nilerr // nothing is known to be refused; confirm says why
 	}
 	for i := range claims {
 		if !claims[i].Done || refused[claims[i].Epoch].Messages == 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/tensortap/tensortap/schemas"
 )
 
-// hearing is an agent with what it hears: requests to the runs that it serves. The key of a producer lets nobody hear those to other runs, whose
-// answers it could forge. The methods may be called by several goroutines.
+// hearing is an agent with what it hears: requests to the runs that it serves. The key of a producer does not let it hear requests to other
+// runs: it could forge their answers. The methods may be called by several goroutines.
 type hearing struct {
 	connection *nats.Conn
 	serving    *agent.Agent // set before the first run is heard

@@ -61,6 +61,8 @@ type Stream struct {
 	Admit func(ctx context.Context, s Start) (Place, error)
 	// Refuse has Admit refuse the process for good, as it lives beside the one that is this rank.
 	Refuse func(ctx context.Context, s Start) error
+	// Leave ends what Admit began to hear for the process; nil if nothing.
+	Leave func(s Start)
 	// Finish notes that the process is gone, by itself or not, and the number behind that of its last step.
 	Finish func(ctx context.Context, s Start, ended bool, next uint32) error
 }

@@ -19,6 +19,9 @@ const reasonRival = "another process says that it is this rank, too: none of its
 // refused tells the process itself why it is not admitted: who started it may see nothing of this agent. One that lives while another
 // is this rank is refused for good, since its steps would replace those of the other one later.
 func (s *served) refused(ctx context.Context, why error) error {
+	if ctx.Err() != nil { // nobody has refused it: the agent ends before the stream has answered
+		return fmt.Errorf("%s: %w", s.title(), why)
+	}
 	rival := s.agent.rivalOf(s) // its process; 0 when there is none here
 	text := "nothing of this process is published: " + why.Error()
 	if rival != 0 {
@@ -32,7 +35,7 @@ func (s *served) refused(ctx context.Context, why error) error {
 
 // rivalOf is the process that lives as the rank of this one, which lives, too; 0 when there is none here.
 func (a *Agent) rivalOf(s *served) (pid uint64) {
-	if !s.lives() {
+	if s.start.Apart || !s.lives() { // apart, it takes nobody's place
 		return 0
 	}
 	for _, other := range a.current() {

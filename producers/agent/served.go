@@ -247,6 +247,9 @@ func (s *served) takeLock() error {
 
 func (s *served) close() error {
 	var all []error
+	if s.cfg.Stream.Leave != nil {
+		s.cfg.Stream.Leave(s.start)
+	}
 	if s.publisher != nil {
 		s.publisher.Close()
 	}

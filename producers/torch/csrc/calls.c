@@ -1,6 +1,6 @@
-/* What enters a call is given its arguments, and returns None, or what leaves it, or a tuple: of what leaves it and of what is called
- * instead, of a mode; else of what leaves it and of the arguments, by place and by name. What leaves it is called with the result, and may
- * return another; or with nothing, where the call raised, while that exception is being handled. */
+/* A callable "enters" is given the arguments of a call. It returns None (nothing more to do), a callable "leave", or a tuple: for a mode
+ * (leave, function to call instead), else (leave, args, kwargs). "leave" gets the result and may return another. If the call raised, it gets
+ * nothing, and that exception is being handled. */
 #include "calls.h"
 
 #include <stdint.h>

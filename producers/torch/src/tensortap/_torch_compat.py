@@ -34,6 +34,8 @@ functorch: Final[Any] = torch._C._functorch  # pyright: ignore[reportAttributeAc
 autograd: Final[Any] = torch._C._autograd  # pyright: ignore[reportAttributeAccessIssue]
 # Whether this thread is being profiled, by whomever.
 is_profiling: Final[Callable[[], bool]] = autograd._profiler_enabled
+# The functions of Python that TorchScript has ops for, by their ids.
+script_builtins: Final[Callable[[], dict[int, str]]] = torch.jit._builtins._get_builtin_table
 # Which code torch.compile looks at: skip_code; where that is gone, as in 2.15, set_code_exec_strategy with _FrameAction and _FrameExecStrategy.
 eval_frame: Final[Any] = torch._C._dynamo.eval_frame  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -51,11 +53,11 @@ def left_to_python(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def alone(*args: Any, **kwargs: Any) -> Any:
-        looking = eval_frame.set_eval_frame(None)
+        looking = set_eval_frame(None)
         try:
             return function(*args, **kwargs)
         finally:
-            eval_frame.set_eval_frame(looking)
+            set_eval_frame(looking)
 
     eval_frame.skip_code(getattr(alone, "__code__"))  # noqa: B009
     return alone

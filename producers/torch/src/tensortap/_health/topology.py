@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import multiprocessing
 import os
 import sys
@@ -50,8 +51,8 @@ _VLLM_NAMES: Final[Mapping[str, str]] = {
 }
 
 
-LAUNCH: Final = os.environ.get("TENSORTAP_LAUNCH") or os.urandom(8).hex()
-"""The same in all processes that one launch began, or else one process and those forked from it."""
+LAUNCH: Final = os.environ.get("TENSORTAP_LAUNCH") or hashlib.blake2b(bytes(multiprocessing.current_process().authkey), digest_size=8).hexdigest()
+"""The same in all processes that one launch began, or else in one process and those that fork or multiprocessing made of it, which have its key."""
 
 _groups_of_parent: Final[list[bool]] = []  # as this process was forked, whether there were groups: none of them is its own
 os.register_at_fork(after_in_child=lambda: _groups_of_parent.append(dist.is_available() and dist.is_initialized()))

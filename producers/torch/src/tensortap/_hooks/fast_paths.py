@@ -42,12 +42,16 @@ class Unasked:
                 FUNCTIONS.enter(mode)
 
         self._original, self._answer = original, answer
+        builtins = _torch_compat.script_builtins()
+        if id(original) in builtins:  # a scripted layer asks, too
+            builtins[id(answer)] = builtins[id(original)]
         setattr(torch.overrides, _NAME, answer)
 
     def remove(self) -> None:
         """Put the original back, unless somebody else has put something there."""
         if self._answer is not None and getattr(torch.overrides, _NAME) is self._answer:
             setattr(torch.overrides, _NAME, self._original)
+        _torch_compat.script_builtins().pop(id(self._answer), None)
         self._answer = None
 
 

@@ -94,6 +94,7 @@ class _BehindTheirs:
         self._args: tuple[Any, ...] = ()
         self._kwargs: dict[str, Any] = {}
         self._key = object()
+        self._thread = threading.get_ident()
         self._hooks = vars(module)["_forward_pre_hooks"]
         self._with_kwargs = vars(module)["_forward_pre_hooks_with_kwargs"]
         self._hooks[self._key], self._with_kwargs[self._key] = self._called, True
@@ -105,7 +106,9 @@ class _BehindTheirs:
         return _leave(self._site, self._module, self._args, self._kwargs, *returned)
 
     @left_to_python
-    def _called(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _called(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
+        if kwargs is None or self._thread != threading.get_ident():  # another call of the module met this one's hook, or has taken it off
+            return None
         self._take_off()
         changed = self._site.before(module, args, kwargs)
         self._args, self._kwargs = changed or (args, kwargs)
