@@ -35,7 +35,7 @@ autograd: Final[Any] = torch._C._autograd  # pyright: ignore[reportAttributeAcce
 # Whether this thread is being profiled, by whomever.
 is_profiling: Final[Callable[[], bool]] = autograd._profiler_enabled
 # The functions of Python that TorchScript has ops for, by their ids.
-script_builtins: Final[Callable[[], dict[int, str]]] = torch.jit._builtins._get_builtin_table
+script_builtins: Final[Callable[[], dict[int, str]]] = torch.jit._builtins._get_builtin_table  # pyright: ignore[reportAttributeAccessIssue]
 # Which code torch.compile looks at: skip_code; where that is gone, as in 2.15, set_code_exec_strategy with _FrameAction and _FrameExecStrategy.
 eval_frame: Final[Any] = torch._C._dynamo.eval_frame  # pyright: ignore[reportAttributeAccessIssue]
 
