@@ -96,6 +96,7 @@ func (a *app) tellRecorded(ctx context.Context, client *system.Client, l launchi
 	if err := system.WaitPublished(patient, l.spool, l.run, a.tellLaunch); err != nil {
 		return err
 	}
+	_ = system.WaitRecords(patient, l.spool, l.run) // symptoms look into them; spoken tells of those that are late
 	ranks, err := client.RecordedRanks(ctx, l.run)
 	if err != nil {
 		return err

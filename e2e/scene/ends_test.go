@@ -34,7 +34,7 @@ func TestAServerThatItsUserEndsWhileItIsIdleWasStopped(t *testing.T) {
 	t.Parallel()
 	s := launching(t)
 	ready := filepath.Join(t.TempDir(), "ready")
-	server := program.NewUp(s.Data, program.Command(t, s, "run", "--run", "served", "--as-msprobe", "--", torch.Python(t), "testdata/ends.py", "idle", ready))
+	server := program.NewUp(s.Data, program.Command(t, s, "run", "--run", "idled", "--as-msprobe", "--", torch.Python(t), "testdata/ends.py", "idle", ready))
 	if err := server.Begin(); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestAServerThatItsUserEndsWhileItIsIdleWasStopped(t *testing.T) {
 		if _, err := os.Stat(ready); err != nil {
 			return false
 		}
-		out := program.Run(t, s, "poke", "--run", "served", "--output", "json")
+		out := program.Run(t, s, "poke", "--run", "idled", "--output", "json")
 		return json.Unmarshal([]byte(out.Stdout), &asked) == nil && len(asked.Answers) == 1
 	})
 	if err != nil {
@@ -62,7 +62,7 @@ func TestAServerThatItsUserEndsWhileItIsIdleWasStopped(t *testing.T) {
 	if status := server.Cmd.ProcessState.ExitCode(); status != 0 {
 		t.Errorf("status %d: %s", status, server.Stderr)
 	}
-	if first := crashOf(t, s, "served"); first["how"] != "stopped" || first["idle_since_time_ns"] == nil {
+	if first := crashOf(t, s, "idled"); first["how"] != "stopped" || first["idle_since_time_ns"] == nil {
 		t.Errorf("%v\n%s", first, server.Stderr)
 	}
 }

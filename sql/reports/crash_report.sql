@@ -219,7 +219,7 @@ WITH
             failed.found = 1 AND (heard.found = 0 OR failed.step >= heard.step) AND failed.type != 'process died' AS raised,
             NOT raised AND caught.found = 1 AND heard.found = 1 AND heard.state != 'running' AND (caught.is_fatal = 1 OR heard.op_id = 0 AND caught.caught_time_ns > heard.event_time_ns - 10000000000) AS logged,
             logged AND caught.is_fatal = 1 AS fatal,
-            stop_ns > 0 AND NOT raised AND NOT logged AND heard.found = 1 AND heard.state NOT IN ('running', 'ended') AND ifNull(process.started_time_ns, 0) < stop_ns AND last_time_ns >= stop_ns AS ended_by_user,
+            stop_ns > 0 AND NOT raised AND NOT logged AND heard.found = 1 AND heard.state NOT IN ('running', 'ended') AND ifNull(process.started_time_ns, 0) < stop_ns + 3000000000 AND last_time_ns >= stop_ns AS ended_by_user,
             if(heard.found = 1 AND heard.state != 'ended' AND NOT raised AND ended_steps.found = 1 AND ended_steps.last_step = heard.step AND ended_steps.last_complete = 1, ended_steps.last_end_ns, NULL) AS idle_since_ns,
             multiIf(raised, failed.step, heard.found = 1, toNullable(heard.step), ended_steps.found = 1, toNullable(ended_steps.last_step), NULL) AS last_step,
             if(raised AND failed.op_id != 0, failed.op_id, heard.op_id) AS last_op_id,
