@@ -62,40 +62,50 @@ func Admit(ctx context.Context, js jetstream.JetStream, r StartRequest) (place A
 	if err := refuseFiles(ctx, js, r); err != nil {
 		return place, err
 	}
-	beside, err := r.hasSibling(ctx, js)
-	if err != nil {
+	place, err = r.startRank(ctx, js, false)
+	if !errors.Is(err, errElsewhere) {
 		return place, err
 	}
-	if r.Apart || beside {
-		if known, found, err := admitted(ctx, js, r); found || err != nil {
-			return known, err
+	taken, found := map[uint32]bool{}, false
+	err = eachRank(ctx, js, schemas.FormatID(r.RunID)+".", func(rank uint32, starts []start) {
+		taken[rank] = true
+		if at, state := r.among(starts); state != "" && state != startRefused {
+			place, found = at, true
+			place.Rank = rank
 		}
-	}
-	err = changeStarts(ctx, js, r, func(starts []start) (with []start, err error) {
-		place, with, err = r.begin(starts)
-		return with, err
 	})
-	if errors.Is(err, errApart) {
-		return admitApart(ctx, js, r)
+	if found || err != nil {
+		return place, err
+	}
+	if place, err = r.startRank(ctx, js, true); errors.Is(err, errApart) {
+		return r.startApart(ctx, js, taken)
 	}
 	return place, err
 }
 
-// hasSibling says whether another process of the launch has the rank, or had it, and this one never did: it may have one apart.
-func (r StartRequest) hasSibling(ctx context.Context, js jetstream.JetStream) (is bool, err error) {
-	if r.Launch == "" {
-		return false, nil
-	}
-	err = changeStarts(ctx, js, r, func(starts []start) ([]start, error) {
-		_, known := r.among(starts)
-		is = known == "" && slices.ContainsFunc(starts, func(s start) bool { return s.Launch == r.Launch })
-		return starts, nil
-	})
-	return is, err
-}
+// errElsewhere says that the process may have a rank of its own already, as another process of its launch has this one, or had it.
+var errElsewhere = errors.New("the process may have another rank")
 
 // errApart says that another process of the launch has the rank: this one gets another.
 var errApart = errors.New("another process of the launch has that rank")
+
+// startRank adds the process to those of the rank. Unless it was looked for among all ranks, it may be an errElsewhere.
+func (r StartRequest) startRank(ctx context.Context, js jetstream.JetStream, looked bool) (place Admission, err error) { //nolint:revive // flag-parameter: what the caller knows
+	err = changeStarts(ctx, js, r, func(starts []start) (with []start, err error) {
+		if !looked && r.mayBeElsewhere(starts) {
+			return nil, errElsewhere
+		}
+		place, with, err = r.begin(starts)
+		return with, err
+	})
+	return place, err
+}
+
+func (r StartRequest) mayBeElsewhere(starts []start) bool {
+	_, state := r.among(starts)
+	ofLaunch := func(s start) bool { return r.Launch != "" && s.Launch == r.Launch }
+	return r.Apart || state == "" && slices.ContainsFunc(starts, ofLaunch)
+}
 
 // begin adds the process to the starts of a rank, unless it is there.
 func (r StartRequest) begin(starts []start) (place Admission, with []start, err error) {
@@ -131,36 +141,17 @@ func (r StartRequest) among(starts []start) (place Admission, state string) {
 	return place, ""
 }
 
-// admitted finds the place that the process has among all ranks of its run.
-func admitted(ctx context.Context, js jetstream.JetStream, r StartRequest) (place Admission, found bool, err error) {
-	err = eachRank(ctx, js, schemas.FormatID(r.RunID)+".", func(rank uint32, starts []start) {
-		if at, state := r.among(starts); state != "" && state != startRefused {
-			place, found = at, true
-			place.Rank = rank
-		}
-	})
-	return place, found, err
-}
-
-// admitApart gives a process the first rank beyond all that the run has.
-func admitApart(ctx context.Context, js jetstream.JetStream, r StartRequest) (place Admission, err error) {
-	if place, found, err := admitted(ctx, js, r); found || err != nil {
-		return place, err
-	}
-	states, err := RankStates(ctx, js, r.RunID)
-	if err != nil {
-		return place, err
-	}
-	own := r
-	for own.Rank = max(r.World, 1); ; own.Rank++ {
-		if _, has := states[own.Rank]; has {
+// startApart gives the process the first rank beyond all that the run has.
+func (r StartRequest) startApart(ctx context.Context, js jetstream.JetStream, taken map[uint32]bool) (place Admission, err error) {
+	for r.Rank = max(r.World, 1); ; r.Rank++ {
+		if taken[r.Rank] {
 			continue
 		}
-		err := changeStarts(ctx, js, own, func(starts []start) (with []start, err error) {
+		err = changeStarts(ctx, js, r, func(starts []start) (with []start, err error) {
 			if len(starts) > 0 {
 				return nil, errApart // another was faster
 			}
-			place, with, err = own.begin(starts)
+			place, with, err = r.begin(starts)
 			return with, err
 		})
 		if !errors.Is(err, errApart) {

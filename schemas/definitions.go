@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"sync"
@@ -45,7 +46,7 @@ var definitionRules = sync.OnceValue(func() map[string]rule {
 	parted := rule{none: "its id is a hash of rows that may stand in several messages; who reads them looks"}
 	return map[string]rule{
 		Run().Kind():    each(checkRun),
-		Rank().Kind():   each(func(r *RankRow, id Identity) string { return first(ofRun(r.RunID, id), ofRank(r.Rank, id)) }),
+		Rank().Kind():   each(func(r *RankRow, id Identity) string { return cmp.Or(ofRun(r.RunID, id), ofRank(r.Rank, id)) }),
 		Op().Kind():     each(checkOp),
 		Site().Kind():   each(checkSite),
 		Layout().Kind(): each(func(r *LayoutRow, _ Identity) string { return ownID("layout", r.Kind, r.LayoutID, LayoutID(r)) }),
@@ -87,15 +88,6 @@ func each[R any, P Row[R]](check func(row *R, id Identity) string) rule {
 	}}
 }
 
-func first(reasons ...string) string {
-	for _, reason := range reasons {
-		if reason != "" {
-			return reason
-		}
-	}
-	return ""
-}
-
 func ofRun(run uint64, id Identity) string {
 	if run == id.RunID {
 		return ""
@@ -118,7 +110,7 @@ func ownID(what, name string, id, own uint64) string {
 }
 
 func checkRun(r *RunRow, id Identity) string {
-	return first(ofRun(r.RunID, id), ownID("run", r.Name, r.RunID, RunID(r.Name)))
+	return cmp.Or(ofRun(r.RunID, id), ownID("run", r.Name, r.RunID, RunID(r.Name)))
 }
 
 func checkSite(r *SiteRow, _ Identity) string {
@@ -126,7 +118,7 @@ func checkSite(r *SiteRow, _ Identity) string {
 }
 
 func checkDeclared(r *DeclaredComparisonRow, id Identity) string {
-	return first(ofRun(RunID(r.Problem), id), ownID("comparison of", r.Problem, r.ComparisonID, DeclaredComparisonID(r)))
+	return cmp.Or(ofRun(RunID(r.Problem), id), ownID("comparison of", r.Problem, r.ComparisonID, DeclaredComparisonID(r)))
 }
 
 // checkLetter lets consumers tell of every message, under no run, and a publisher of those of its own run.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"iter"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -195,13 +196,17 @@ func (s *state) applyTables(ctx context.Context, conn driver.Conn, scripts []scr
 
 // addColumns brings tables up to the columns of their files: some were changed without a migration. Rows before have the default of a column that is added, and keep what they have where one became wider.
 func (s *state) addColumns(ctx context.Context, conn driver.Conn, scripts []script) error {
+	changed := slices.DeleteFunc(slices.Clone(scripts), func(file script) bool { return !file.generated() || s.applied[file.name] == file.checksum })
+	if len(changed) == 0 {
+		return nil
+	}
 	live, err := liveColumns(ctx, conn)
 	if err != nil {
 		return err
 	}
-	for _, file := range scripts {
+	for _, file := range changed {
 		have := live[tableOf(file)]
-		if have == nil || !file.generated() || s.applied[file.name] == file.checksum {
+		if have == nil {
 			continue
 		}
 		for name, declared := range columnsIn(file.text) {

@@ -156,9 +156,14 @@ func (c *Client) addRefused(ctx context.Context, a *account) error {
 	return nil
 }
 
+// onlyElsewhere are the batches that the stream or the archive has and the tables have not.
+func (a *account) onlyElsewhere() []schemas.Batches {
+	return append(a.tables.LacksOf(a.archive), a.tables.LacksOf(a.stream)...)
+}
+
 // tablesLack is what the stream or the archive has; of definitions where all were read.
 func (a *account) tablesLack() *schemas.Ledger {
-	lack := append(a.tables.LacksOf(a.archive), a.tables.LacksOf(a.stream)...)
+	lack := a.onlyElsewhere()
 	if !a.definitions {
 		lack = measurements(lack)
 	}
@@ -167,7 +172,7 @@ func (a *account) tablesLack() *schemas.Ledger {
 
 // tablesRefused is what the stream or the archive has and became a dead letter of the tables.
 func (a *account) tablesRefused() *schemas.Ledger {
-	lack := append(a.tables.LacksOf(a.archive), a.tables.LacksOf(a.stream)...)
+	lack := a.onlyElsewhere()
 	taken := schemas.NewLedger().With(lack...).Without(a.refused[databaseConsumer])
 	return schemas.NewLedger().With(lack...).Without(taken)
 }

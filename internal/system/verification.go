@@ -48,11 +48,12 @@ func (c *Client) Verify(ctx context.Context) (*Verification, error) {
 	if err != nil {
 		return nil, err
 	}
+	refused := a.tablesRefused()
 	v := &Verification{
 		Stream: a.stream.Count(), Tables: a.tables.Count(), Archive: a.archive.Count(), ArchiveIn: a.archiveIn,
 		TablesLack: c.describe(ctx, a.tablesLack()), ArchiveLacks: c.describe(ctx, a.archiveLacks()),
 		TablesDiffer:  c.describe(ctx, a.partial),
-		TablesRefused: a.tablesRefused().Count(), Refused: c.describe(ctx, a.tablesRefused()),
+		TablesRefused: refused.Count(), Refused: c.describe(ctx, refused),
 		OnlyInTables: c.describe(ctx, a.onlyInTables()), Vanished: c.describeVanished(ctx, a), StreamDamaged: a.streamDamaged, FilesDamaged: a.filesDamaged,
 	}
 	if v.TablesLack != "" { // those of which other parts have the rows again are of no interest

@@ -38,22 +38,12 @@ func (s *served) hasTwin() (found bool) {
 		return false
 	}
 	_ = eachFolder(s.cfg.Root, func(folders *os.Root, name string) { // what cannot be read is none
-		found = found || name != s.name && s.isTwin(folders, name)
+		found = found || name != s.name && holdsFor(folders, name, s.isTwin)
 	})
 	return found
 }
 
-func (s *served) isTwin(folders *os.Root, name string) bool {
-	in, err := openOwn(folders.Lstat, folders.OpenRoot, name)
-	if err != nil {
-		return false
-	}
-	defer in.Close() //nolint:errcheck // only read
-	header, err := openHeader(in)
-	if err != nil {
-		return false
-	}
-	defer header.close() //nolint:errcheck // only read
+func (s *served) isTwin(in *os.Root, header *header) bool {
 	definitions, err := openDefinitions(in)
 	if err != nil {
 		return false

@@ -26,6 +26,11 @@ func Lives(root, name string) bool {
 		return false
 	}
 	defer folders.Close() //nolint:errcheck // only read
+	return holdsFor(folders, name, func(_ *os.Root, header *header) bool { return header.isHeld() })
+}
+
+// holdsFor says whether something holds for a process, by its folder and header; it does not where these cannot be read.
+func holdsFor(folders *os.Root, name string, holds func(in *os.Root, header *header) bool) bool {
 	in, err := openOwn(folders.Lstat, folders.OpenRoot, name)
 	if err != nil {
 		return false
@@ -36,7 +41,7 @@ func Lives(root, name string) bool {
 		return false
 	}
 	defer header.close() //nolint:errcheck // only read
-	return header.isHeld()
+	return holds(in, header)
 }
 
 // eachFolder visits the folders of processes below the root; a root that is not there has none.
