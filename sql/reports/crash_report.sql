@@ -135,6 +135,25 @@ WITH
         LEFT ANY JOIN process ON process.host = line.host AND process.pid = line.pid
         WHERE line.run_id = xxh3(concat({run:String}, char(31))) AND (line.rank != 4294967295 OR process.found = 1)
     ),
+    -- Of these, lines of the process that the rank is, and not of others below it.
+    own AS (
+        SELECT
+            rank,
+            event_time_ns,
+            epoch,
+            seq,
+            kind,
+            text,
+            exception
+        FROM written
+        WHERE isNull(pid)
+            OR (rank, pid) IN (
+                SELECT
+                    rank,
+                    pid
+                FROM process
+            )
+    ),
     -- What faulthandler wrote into the log of a process, with where its current thread was.
     fatal AS (
         SELECT
@@ -151,17 +170,8 @@ WITH
                 text,
                 exception,
                 (event_time_ns, epoch, seq) AS place
-            FROM written
+            FROM own
             WHERE kind = 'traceback' AND position(text, 'Fatal Python error: ') > 0
-                AND (
-                    isNull(pid)
-                    OR (rank, pid) IN (
-                        SELECT
-                            rank,
-                            pid
-                        FROM process
-                    )
-                )
         )
         GROUP BY rank
     ),
@@ -190,18 +200,9 @@ WITH
                     event_time_ns,
                     epoch,
                     seq) AS place
-            FROM written
+            FROM own
             WHERE position(concat(text, exception), 'Traceback (most recent call last)') > 0
                 AND NOT match(exception, '(^|\n)(KeyboardInterrupt|SystemExit|(asyncio\\.exceptions\\.)?CancelledError)')
-                AND (
-                    isNull(pid)
-                    OR (rank, pid) IN (
-                        SELECT
-                            rank,
-                            pid
-                        FROM process
-                    )
-                )
         )
         GROUP BY rank
     ),

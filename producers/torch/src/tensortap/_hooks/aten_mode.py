@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from tensortap._record.heard_calls import hear_mode
+from tensortap._record.heard_calls import hear_mode, left
 from tensortap._record.recorder import Recorder
 from tensortap._torch_compat import TorchDispatchMode
 
@@ -28,13 +28,7 @@ class AtenMode(TorchDispatchMode):
         if entered is None:
             return func(*args, **kwargs)
         leaves, run = entered
-        try:
-            result = run(*args, **kwargs)
-        except Exception:  # the program's own, which goes on
-            leaves()
-            raise
-        leaves(result)
-        return result
+        return left(leaves, run, args, kwargs)
 
     def _enter(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """An op is about to run: what leaves it and what is run; None if it is not recorded."""

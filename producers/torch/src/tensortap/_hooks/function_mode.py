@@ -18,7 +18,7 @@ from tensortap._record import unseen
 from tensortap._record.call_sites import CallSites
 from tensortap._record.custom_ops import TRUSTED
 from tensortap._record.guard import unintercepted
-from tensortap._record.heard_calls import hear_mode
+from tensortap._record.heard_calls import hear_mode, left
 from tensortap._record.op_names import Op, apis
 from tensortap._record.recorder import Recorder
 
@@ -53,15 +53,7 @@ class ApiMode(TorchFunctionMode):
         if torch.compiler.is_compiling():
             return func(*args, **kwargs)
         leaves = self._enter(func, types, args, kwargs)
-        if leaves is None:
-            return func(*args, **kwargs)
-        try:
-            result = func(*args, **kwargs)
-        except Exception:  # the model's own, which goes on its way
-            leaves()
-            raise
-        leaves(result)
-        return result
+        return func(*args, **kwargs) if leaves is None else left(leaves, func, args, kwargs)
 
     @_torch_compat.left_to_python
     def _enter(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -66,6 +66,11 @@ def through(function: Any, enters: Enters, /, *args: Any, **kwargs: Any) -> Any:
     leaves = entered
     if type(entered) is tuple:
         leaves, args, kwargs = entered
+    return left(leaves, function, args, kwargs)
+
+
+def left(leaves: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    """Call a function and leave the call: with its result, which that may change, or while what it raised is handled."""
     try:
         result = function(*args, **kwargs)
     except Exception:  # the program's own, which goes on
