@@ -129,6 +129,8 @@ func TestAServerThatIsRestartedGoesOnBehindItsSteps(t *testing.T) {
 	second.Step(0, 1)
 	second.Begin(1)
 	second.Forward(1, 1)
+	second.Put(schemas.SpoolSequenceKind, &schemas.SpoolSequence{PromptHash: 7, TimeNs: 5, Number: 1, Step: 1})
+	second.Put(schemas.SpoolTokensKind, &schemas.SpoolTokens{Sequence: 1, TokenCount: 1, Token0: 11})
 	second.Head.Step = 1
 	second.WriteHead()
 	run := schemas.RunID("served")
@@ -164,6 +166,10 @@ func TestAServerThatIsRestartedGoesOnBehindItsSteps(t *testing.T) {
 	tensors := rowsOn(h, func(r schemas.TensorRow) string { return fmt.Sprintf("epoch %d step %d", r.Epoch, r.Step) })
 	if slices.Contains(tensors, "epoch 2 step 0") || !slices.Contains(tensors, "epoch 2 step 4") {
 		t.Errorf("tensors of %v", slices.Compact(tensors))
+	}
+	tokens := rowsOn(h, func(r schemas.TokenRow) string { return fmt.Sprintf("step %d, of the trainer %d", r.Step, r.GlobalStep) })
+	if !slices.Equal(tokens, []string{"step 4, of the trainer 4"}) {
+		t.Errorf("tokens %v, want one of step 4, by which runs pair where no trainer says another", tokens)
 	}
 	last := rowsOn(h, func(r schemas.HeartbeatRow) string {
 		return fmt.Sprintf("epoch %d %s step %d", r.Epoch, r.State, r.Step)

@@ -48,9 +48,10 @@ func (t *translator) lastSequence(number uint32) (of schemas.SpoolSequence, know
 
 // tokenOf is what the rows of a sequence have in common.
 func (t *translator) tokenOf(r *schemas.SpoolSequence) schemas.TokenRow {
+	step := r.Step + t.first
 	row := schemas.TokenRow{
 		RunID: t.out.id.RunID, Rank: t.out.id.Rank, Epoch: t.out.id.Epoch, EventTimeNs: r.TimeNs,
-		Step: r.Step + t.first, GlobalStep: uint64(r.Step), PromptHash: r.PromptHash, Sample: r.Sample, CachedTokenCount: lessOne(r.CachedTokenCount),
+		Step: step, GlobalStep: uint64(step), PromptHash: r.PromptHash, Sample: r.Sample, CachedTokenCount: lessOne(r.CachedTokenCount),
 	}
 	row.Phase, _ = at(t.known.texts, r.Phase)
 	if r.GlobalStep > 0 {
