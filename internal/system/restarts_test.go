@@ -124,6 +124,10 @@ func TestAServerThatIsRestartedGoesOnBehindItsSteps(t *testing.T) {
 	}
 	first.Close()
 	h.awaitGone(first)
+	run := schemas.RunID("served")
+	h.await("the first is let go, and answers no more", func() bool {
+		return len(h.agent.Ask(&agent.Request{RunID: run, Do: agent.DoPoke, Sequence: 3})) == 0
+	})
 
 	second := served(2)
 	second.Step(0, 1)
@@ -133,7 +137,6 @@ func TestAServerThatIsRestartedGoesOnBehindItsSteps(t *testing.T) {
 	second.Put(schemas.SpoolTokensKind, &schemas.SpoolTokens{Sequence: 1, TokenCount: 1, Token0: 11})
 	second.Head.Step = 1
 	second.WriteHead()
-	run := schemas.RunID("served")
 	ask := func(do string, sequence uint32) (answers []agent.Answer) {
 		h.await("the process is asked to "+do, func() bool {
 			answers = h.agent.Ask(&agent.Request{RunID: run, Do: do, Sequence: sequence, Level: "mix", Steps: 1})
@@ -167,7 +170,9 @@ func TestAServerThatIsRestartedGoesOnBehindItsSteps(t *testing.T) {
 	if slices.Contains(tensors, "epoch 2 step 0") || !slices.Contains(tensors, "epoch 2 step 4") {
 		t.Errorf("tensors of %v", slices.Compact(tensors))
 	}
-	tokens := rowsOn(h, func(r schemas.TokenRow) string { return fmt.Sprintf("step %d, of the trainer %d", r.Step, r.GlobalStep) })
+	tokens := rowsOn(h, func(r schemas.TokenRow) string {
+		return fmt.Sprintf("step %d, of the trainer %d", r.Step, r.GlobalStep)
+	})
 	if !slices.Equal(tokens, []string{"step 4, of the trainer 4"}) {
 		t.Errorf("tokens %v, want one of step 4, by which runs pair where no trainer says another", tokens)
 	}
