@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import warnings
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,86 @@ def test_results_are_the_same_without_gradients(calls: str, context: Any, tmp_pa
             seen = model(batch)
     assert torch.equal(alone, seen)
     assert reading.only(tmp_path).steps[0].unseen == {}
+
+
+class _Parts(nn.Module):
+    """Calls composite ops, whose parts autocast and views of parameters decide about."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(8, 4)
+
+    def forward(self, given: Tensor) -> tuple[Tensor, ...]:
+        folded = self.inner(given.transpose(0, 1))  # not contiguous: a weight that requires gradients has it folded
+        with torch.autocast("cpu", torch.bfloat16):
+            return folded, torch.einsum("bij,bkj->bik", given, given), self.inner.weight.reshape(-1)
+
+
+@pytest.mark.parametrize("settings", [{}, {"calls": "each"}, {"ops": ["mm*"]}])
+def test_parts_of_composite_ops_are_dispatched_as_without_the_mode(settings: dict[str, Any], tmp_path: Path) -> None:
+    model, batch = _Parts(), torch.randn(2, 3, 8)
+    with torch.inference_mode():
+        alone = model(batch)
+        with _tapped(tmp_path, model, **settings):
+            seen = model(batch)
+    assert [one.dtype for one in alone] == [torch.float32, torch.bfloat16, torch.float32]
+    assert all(torch.equal(one, other) and one.dtype == other.dtype and one.requires_grad == other.requires_grad for one, other in zip(alone, seen, strict=True))
+
+
+def test_a_composite_op_is_counted_whole_in_inference_mode(tmp_path: Path) -> None:
+    model = _Parts()
+    with torch.inference_mode(), _tapped(tmp_path, model):
+        model(torch.randn(2, 3, 8))
+    spooled = reading.only(tmp_path)
+    found = Counter(name for name, *_ in _calls(spooled, spooled.steps[0]))
+    assert found["aten.linear.default"] == found["aten.einsum.default"] == found["aten.reshape.default"] == 1
+    assert not any("mm" in name for name in found)
+
+
+def test_an_interrupt_leaves_the_dispatcher_as_it_was(tmp_path: Path) -> None:
+    def interrupted(x: Tensor) -> Tensor:
+        raise KeyboardInterrupt
+
+    with torch.library._scoped_library("interrupts", "FRAGMENT") as library, torch.inference_mode():
+        library.define("now(Tensor x) -> Tensor")
+        library.impl("now", interrupted, "CompositeImplicitAutograd")
+        before = torch._C._dispatch_tls_local_exclude_set()
+        with _tapped(tmp_path, _Parts()) as tap:
+            tap.start()
+            with pytest.raises(KeyboardInterrupt):
+                torch.ops.interrupts.now(torch.ones(1))
+        assert torch._C._dispatch_tls_local_exclude_set() == before
+
+
+@pytest.mark.parametrize("calls", ["counted", "each"])
+def test_what_traces_is_left_alone_and_counted(calls: str, tmp_path: Path) -> None:
+    model = nn.Linear(4, 4).requires_grad_(False)
+    with _tapped(tmp_path, model, calls=calls), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model(torch.ones(2, 4))
+        traced = torch.jit.trace(lambda x: model(x) * 2, torch.ones(2, 4))
+        unchecked = torch.jit.trace(lambda x: model(x) * 2.5, torch.ones(2, 4), check_trace=False)
+        assert torch._C._len_torch_dispatch_stack() == 1
+        assert "Constant" in str(traced.graph)
+        for _ in range(3):
+            assert torch.equal(traced(torch.ones(2, 4)), model(torch.ones(2, 4)) * 2)
+            assert torch.equal(unchecked(torch.ones(2, 4)), model(torch.ones(2, 4)) * 2.5)
+        traced.save(str(tmp_path / "traced.pt"))
+    spooled = reading.only(tmp_path)
+    assert sum(step.unseen.get(("traced", ""), 0) for step in spooled.steps) == 2
+    assert not any(reason == "hook error" for step in spooled.steps for reason, _ in step.unseen)
+
+
+def test_a_trace_in_which_the_first_step_begins_is_left_alone(tmp_path: Path) -> None:
+    model = nn.Linear(4, 4).requires_grad_(False)
+    with _tapped(tmp_path, model), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.jit.trace(lambda x: model(x) * 2, torch.ones(2, 4))
+        model(torch.ones(2, 4))
+        assert torch._C._len_torch_dispatch_stack() == 1
+    spooled = reading.only(tmp_path)
+    assert {name for name, *_ in _calls(spooled, spooled.steps[-1])} == {"aten.t.default", "aten.addmm.default"}
+    assert sum(step.unseen.get(("traced", ""), 0) for step in spooled.steps) == 1
 
 
 @pytest.mark.parametrize("calls", ["counted", "each"])

@@ -17,13 +17,21 @@ from torch._ops import OpOverload as OpOverload
 from torch.nn.modules._functions import BackwardHookFunction as BackwardHookFunction
 from torch.utils._device import DeviceContext
 from torch.utils._python_dispatch import TorchDispatchMode as TorchDispatchMode
+from torch.utils._python_dispatch import is_in_torch_dispatch_mode as is_in_torch_dispatch_mode
 
 # Neither modes nor subclasses see what runs within.
 DisableTorchFunction: Final[Callable[[], AbstractContextManager[Any]]] = torch._C.DisableTorchFunction
 # Neither modes of the dispatcher nor what subclasses make of their ops see what runs within.
 DisableTorchDispatch: Final[Callable[[], AbstractContextManager[Any]]] = torch._C._DisableTorchDispatch
+# What runs within is dispatched as where the op was called that a mode of the dispatcher hears of. In 2.1, too.
+RestoreDispatch: Final[Callable[[], AbstractContextManager[Any]]] = torch._C._RestorePythonTLSSnapshot  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+# Whether an op has a kernel of its own for a dispatch key, both by name. In 2.1, too.
+has_kernel: Final[Callable[[str, str], bool]] = torch._C._dispatch_has_kernel_for_dispatch_key
 # What torch.jit.trace records into in this thread; None where it does not.
 get_tracing_state: Final[Callable[[], object]] = torch._C._get_tracing_state
+# The functions by which torch.jit traces and compares what it traced; one that the program imported itself calls the others.
+jit_trace: Final[Any] = torch.jit._trace  # pyright: ignore[reportAttributeAccessIssue]
+JIT_TRACERS: Final = tuple(name for name in ("trace", "_trace_impl", "trace_module", "_check_trace", "_get_trace_graph") if name in vars(jit_trace))
 # The run of autograd's engine that calls; -1 outside of one.
 current_graph_task_id: Final[Callable[[], int]] = torch._C._current_graph_task_id
 # What starts autograd's engine: the places that have the function, and its name there. In 2.3, too.

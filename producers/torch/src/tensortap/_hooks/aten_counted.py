@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from tensortap._hooks.aten_facts import direct, given, input_lines, is_told_by_inputs, op_name, output_lines, tensors
-from tensortap._hooks.aten_mode import AtenMode
+from tensortap._hooks.aten_mode import AtenMode, is_composite, outside, run_of
 from tensortap._hooks.module_paths import ModulePaths
 from tensortap._record import unseen
 from tensortap._record.guard import unintercepted
@@ -49,12 +49,14 @@ class Count:
 class Call:
     """Calls of one op with inputs alike, first met within the module of that path: what they gave back. Without id it is not recorded."""
 
-    __slots__ = ("facts", "func", "id", "inputs", "is_filtered", "is_told_by_inputs", "name", "only", "op", "op_id", "path", "results", "run")
+    __slots__ = ("facts", "func", "id", "inputs", "is_composite", "is_filtered", "is_told_by_inputs", "name", "only", "op", "op_id", "path", "results", "run")
 
-    def __init__(self, func: Any, path: str) -> None:
-        self.func, self.run = func, direct(func)  # kept, so that no other gets its id
+    def __init__(self, func: Any, path: str, args: tuple[Any, ...]) -> None:
+        self.func = func  # kept, so that no other gets its id
+        self.run = direct(run_of(func, args))
         self.path, self.name, self.op = path, str(func), op_name(func)
         self.id = self.op_id = 0
+        self.is_composite = is_composite(func)
         self.is_filtered = self.is_told_by_inputs = False
         self.only: Count | None = None  # the one that there can be
         self.inputs: list[str] = []
@@ -76,7 +78,7 @@ class AtenCounts(AtenMode):
     def _enter(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """On file before an op runs is what it is given."""
         if not self._recorder.live:
-            return None
+            return self._unrecorded(func, types, args)
         if kwargs is None:
             kwargs = _NOTHING
         try:
@@ -84,12 +86,13 @@ class AtenCounts(AtenMode):
             call = self._calls.get(key) or self._meet(key, func, args, kwargs)
             if not call.id:
                 self._pass_over(call)
-                return None
+                return self._unrecorded(func, types, args)
             self._begins(call.op_id, call.id)
         except Exception as error:  # as in Guard, which costs a call more
             self._caught("aten", error)
-            return None
-        return partial(self._leave, call, args, kwargs), call.run
+            return self._unrecorded(func, types, args)
+        leaves = partial(self._leave, call, args, kwargs)
+        return outside(leaves, types) if call.is_composite else leaves, call.run
 
     @left_to_python
     def _leave(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any], *returned: Any) -> None:
@@ -122,7 +125,7 @@ class AtenCounts(AtenMode):
 
     def _meet(self, key: Key, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         """Calls that were not met before: define them, unless they are not wanted."""
-        recorder, call = self._recorder, Call(func, self._path())
+        recorder, call = self._recorder, Call(func, self._path(), args)
         with recorder.lock, unintercepted():
             if any(type(tensor).__name__ in _UNREAL for _, tensor in tensors(given(func, args, kwargs))):
                 return call

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from tensortap._hooks.aten_facts import op_name
-from tensortap._hooks.aten_mode import AtenMode
+from tensortap._hooks.aten_mode import AtenMode, is_composite, outside, run_of
 from tensortap._record.guard import unintercepted
 from tensortap._record.op_names import Calls, Op
 from tensortap._record.recorder import Recorder
@@ -27,14 +27,15 @@ class AtenEach(AtenMode):
         recorder = self._recorder
         lock: Any = recorder.lock
         if not recorder.live or lock._is_owned():
-            return None
+            return self._unrecorded(func, types, args)
         kwargs = kwargs or {}
         try:
             call = self._before(func, args, kwargs)
         except Exception as error:  # as in Guard, which costs a call more
             self._caught("aten", error)
-            return None
-        return partial(self._leave, func, call, args, kwargs), func
+            return self._unrecorded(func, types, args)
+        leaves = partial(self._leave, func, call, args, kwargs)
+        return outside(leaves, types) if is_composite(func) else leaves, run_of(func, args)
 
     @left_to_python
     def _leave(self, func: Any, call: tuple[Op, int, str], args: tuple[Any, ...], kwargs: dict[str, Any], *returned: Any) -> None:

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 import threading
-from typing import Any
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, Final
+
+import torch
 
 from tensortap._record.heard_calls import hear_mode, left
 from tensortap._record.recorder import Recorder
-from tensortap._torch_compat import TorchDispatchMode
+from tensortap._torch_compat import (
+    DisableTorchDispatch,
+    OpOverload,
+    RestoreDispatch,
+    TorchDispatchMode,
+    has_kernel,
+    is_in_torch_dispatch_mode,
+    left_to_python,
+)
+
+Leaves = Callable[..., None]
+_COMPOSITE: Final = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
+_DTYPES: Final[dict[type, torch.dtype]] = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
+
 
 class AtenMode(TorchDispatchMode):
     """Sees every op that reaches the dispatcher below autograd. Compiled code stays compiled, and hides what it runs."""
@@ -24,15 +41,17 @@ class AtenMode(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Let the op pass as it is; with the kernel, that does so."""
         kwargs = kwargs or {}
-        entered = self._enter(func, types, args, kwargs)
-        if entered is None:
-            return func(*args, **kwargs)
-        leaves, run = entered
+        leaves, run = self._enter(func, types, args, kwargs)
         return left(leaves, run, args, kwargs)
 
-    def _enter(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """An op is about to run: what leaves it and what is run; None if it is not recorded."""
+    def _enter(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> tuple[Leaves, Any]:
+        """An op is about to run: what leaves it, and what is run."""
         raise NotImplementedError
+
+    @staticmethod
+    def _unrecorded(func: Any, types: Any, args: Sequence[Any]) -> tuple[Leaves, Any]:
+        """An op is about to run that is not recorded."""
+        return outside(_nothing, types) if is_composite(func) else _nothing, run_of(func, args)
 
     def begin_step(self) -> None:
         """A step begins."""
@@ -52,3 +71,61 @@ class AtenMode(TorchDispatchMode):
     def on_this_thread(self) -> None:
         """The mode is put on the stack of the thread that calls."""
         self.thread = threading.get_ident()
+
+
+def _nothing(*returned: Any) -> None:
+    pass
+
+
+@functools.cache
+def is_composite(func: Any) -> bool:
+    """Whether the op is made of others, which it calls below a mode. What writes or returns views has been above it, and keeps that from them."""
+    return type(func) is OpOverload and any(has_kernel(func.name(), of) for of in _COMPOSITE) and not has_kernel(func.name(), "ADInplaceOrView")
+
+
+def outside(leaves: Leaves, types: Any) -> Leaves:
+    """What leaves a composite op. In inference mode its parts are dispatched until then as without a mode: in autocast, and as views of parameters.
+
+    Below a mode all is off that stands above one, since that has seen an op before the mode hears of it. In inference mode it has not seen these parts.
+    """
+    if types or not torch.is_inference_mode_enabled() or is_in_torch_dispatch_mode():
+        return leaves  # a class's or the program's own mode decides how the parts are dispatched
+    dispatch = _dispatch_outside()
+    next(dispatch)
+    return functools.partial(_leave, dispatch, leaves)
+
+
+def _dispatch_outside() -> Generator[None, None, None]:
+    """To be closed; whatever drops it, as an interrupt does, closes it."""
+    with RestoreDispatch(), DisableTorchDispatch():
+        yield
+
+
+@left_to_python
+def _leave(dispatch: Generator[None, None, None], leaves: Leaves, *returned: Any) -> None:
+    dispatch.close()
+    leaves(*returned)
+
+
+def run_of(func: Any, args: Sequence[Any]) -> Any:
+    """What is run as the op: itself, unless it is given numbers where it takes tensors alone, as a mode is for what TorchScript does with its constants."""
+    for at in _places(func):
+        if at < len(args) and type(args[at]) in _DTYPES:
+            return functools.partial(_run_with_tensors, func)
+    return func
+
+
+@functools.cache
+def _places(func: Any) -> tuple[int, ...]:
+    """Where numbers stand for an op's only tensor, or for the two that it compares; torch itself makes tensors of the numbers that others are given."""
+    schema = getattr(func, "_schema", None)
+    places = tuple(at for at, argument in enumerate(schema.arguments) if str(argument.type) == "Tensor") if schema else ()
+    return places if len(places) == 1 or str(func) == "aten.equal.default" else ()
+
+
+def _run_with_tensors(func: Any, *args: Any, **kwargs: Any) -> Any:
+    given = list(args)
+    for at in _places(func):
+        if type(given[at]) in _DTYPES:
+            given[at] = torch.tensor(given[at], dtype=_DTYPES[type(given[at])])
+    return func(*given, **kwargs)

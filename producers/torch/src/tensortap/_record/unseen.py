@@ -12,6 +12,7 @@ CONDITION: Final = "no step fulfilled the condition"
 BUDGET: Final = "beyond the budget"
 ONLY_LOSS: Final = "only the loss"
 COMPILED: Final = "compiled"
+TRACED: Final = "traced"
 CUDA_GRAPH: Final = "cuda graph"
 FUSED: Final = "fused"
 OTHER_THREAD: Final = "other thread"
@@ -41,6 +42,7 @@ REASONS: Final[tuple[str, ...]] = (
     BUDGET,
     ONLY_LOSS,
     COMPILED,
+    TRACED,
     CUDA_GRAPH,
     FUSED,
     OTHER_THREAD,

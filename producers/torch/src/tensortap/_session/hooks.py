@@ -12,9 +12,10 @@ from tensortap._hooks.collectives import CollectiveHooks
 from tensortap._hooks.cuda_graphs import GraphWatch
 from tensortap._hooks.fast_paths import FusedLayer, Unasked, Uncompiled
 from tensortap._hooks.function_mode import ApiMode
+from tensortap._hooks.jit_traces import JitTraces
 from tensortap._hooks.losses import LossHooks
 from tensortap._hooks.mode_in_backward import EngineWrap
-from tensortap._hooks.mode_stacks import DISPATCHES, FUNCTIONS
+from tensortap._hooks.mode_stacks import FUNCTIONS
 from tensortap._hooks.module_paths import ModulePaths
 from tensortap._hooks.modules import ModuleHooks
 from tensortap._hooks.optimizer_settings import OptimizerSettings
@@ -70,6 +71,7 @@ class Hooks:
             self._modules = ModuleHooks(recorder, watch)
         if level == "tokens":
             self._modules = TokenPlaces(recorder, self._sites)
+        self._traces = JitTraces(recorder.unseen, self.aten)
         self._mode = ApiMode(recorder) if level in ("L1", "mix") else None
         recorder.observer.watch_custom_ops(are_heard=bool(self._mode) or (level == "aten" and each))
         self._engine = EngineWrap(self._mode) if self._mode else None
@@ -97,9 +99,13 @@ class Hooks:
             self._engine.install()
             for one in self._beside:
                 one.install()
+        self._traces.install()
+
+    def begin_step(self) -> None:
+        """A step begins, and the hooks are in place."""
+        self._traces.begin_step()
         if self.aten:
-            DISPATCHES.enter(self.aten)
-            self.aten.on_this_thread()
+            self.aten.begin_step()
 
     def take_fresh(self) -> None:
         """Get into models that have come since, if the hooks are in place; the caller holds the recorder's lock."""
@@ -136,6 +142,5 @@ class Hooks:
             FUNCTIONS.leave(self._mode)
             self._engine.remove()
         self._losses.remove()  # below the engine's wrap
-        if self.aten:
-            DISPATCHES.leave(self.aten)
+        self._traces.remove()
         self._collectives.remove()

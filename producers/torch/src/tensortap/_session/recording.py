@@ -150,8 +150,7 @@ class Process:
             recorder.observer.forget()
             recorder.walker.forget()
             self._memory.begin_step()
-            if self._hooks.aten:
-                self._hooks.aten.begin_step()
+            self._hooks.begin_step()
             self.serving.served = ()
             self._records.begin(step)
 
