@@ -154,6 +154,17 @@ def test_parts_of_composite_ops_are_dispatched_as_without_the_mode(settings: dic
     assert all(torch.equal(one, other) and one.dtype == other.dtype and one.requires_grad == other.requires_grad for one, other in zip(alone, seen, strict=True))
 
 
+@pytest.mark.parametrize("settings", [{}, {"calls": "each"}, {"ops": ["mm*"]}])
+@pytest.mark.parametrize("context", [torch.enable_grad, torch.no_grad, torch.inference_mode])
+def test_what_an_op_conjugates_is_conjugated(context: Any, settings: dict[str, Any], tmp_path: Path) -> None:
+    model, given = nn.Linear(2, 2), torch.randn(4, 3, dtype=torch.complex64)
+    with context():
+        alone = torch.linalg.pinv(given)
+        with _tapped(tmp_path, model, **settings):
+            model(torch.ones(1, 2))
+            assert torch.equal(torch.linalg.pinv(given), alone)
+
+
 def test_a_composite_op_is_counted_whole_in_inference_mode(tmp_path: Path) -> None:
     model = _Parts()
     with torch.inference_mode(), _tapped(tmp_path, model):

@@ -25,6 +25,8 @@ DisableTorchFunction: Final[Callable[[], AbstractContextManager[Any]]] = torch._
 DisableTorchDispatch: Final[Callable[[], AbstractContextManager[Any]]] = torch._C._DisableTorchDispatch
 # What runs within is dispatched as where the op was called that a mode of the dispatcher hears of. In 2.1, too.
 RestoreDispatch: Final[Callable[[], AbstractContextManager[Any]]] = torch._C._RestorePythonTLSSnapshot  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+# Whether a dispatch key is left out in what runs within. In 2.1, too.
+SetExcluded: Final[Callable[[torch._C.DispatchKey, bool], AbstractContextManager[Any]]] = torch._C._SetExcludeDispatchKeyGuard
 # Whether an op has a kernel of its own for a dispatch key, both by name. In 2.1, too.
 has_kernel: Final[Callable[[str, str], bool]] = torch._C._dispatch_has_kernel_for_dispatch_key
 # What torch.jit.trace records into in this thread; None where it does not.

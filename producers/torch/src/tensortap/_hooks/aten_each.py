@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from tensortap._hooks.aten_facts import op_name
-from tensortap._hooks.aten_mode import AtenMode, is_composite, outside, run_of
+from tensortap._hooks.aten_mode import AtenMode, parts_of, run_of, with_parts
 from tensortap._record.guard import unintercepted
 from tensortap._record.op_names import Calls, Op
 from tensortap._record.recorder import Recorder
@@ -35,7 +35,8 @@ class AtenEach(AtenMode):
             self._caught("aten", error)
             return self._unrecorded(func, types, args)
         leaves = partial(self._leave, func, call, args, kwargs)
-        return outside(leaves, types) if is_composite(func) else leaves, run_of(func, args)
+        parts = parts_of(func, args)
+        return with_parts(leaves, types, parts) if parts else leaves, run_of(func, args)
 
     @left_to_python
     def _leave(self, func: Any, call: tuple[Op, int, str], args: tuple[Any, ...], kwargs: dict[str, Any], *returned: Any) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any, Final
 
 import torch
+from torch import Tensor
 
 from tensortap._record.heard_calls import hear_mode, left
 from tensortap._record.recorder import Recorder
@@ -15,6 +16,7 @@ from tensortap._torch_compat import (
     DisableTorchDispatch,
     OpOverload,
     RestoreDispatch,
+    SetExcluded,
     TorchDispatchMode,
     has_kernel,
     is_in_torch_dispatch_mode,
@@ -22,7 +24,9 @@ from tensortap._torch_compat import (
 )
 
 Leaves = Callable[..., None]
+Parts = tuple[bool, bool]
 _COMPOSITE: Final = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
+_KEYS: Final = torch._C.DispatchKey
 _DTYPES: Final[dict[type, torch.dtype]] = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
 
 
@@ -51,7 +55,8 @@ class AtenMode(TorchDispatchMode):
     @staticmethod
     def _unrecorded(func: Any, types: Any, args: Sequence[Any]) -> tuple[Leaves, Any]:
         """An op is about to run that is not recorded."""
-        return outside(_nothing, types) if is_composite(func) else _nothing, run_of(func, args)
+        parts = parts_of(func, args)
+        return with_parts(_nothing, types, parts) if parts else _nothing, run_of(func, args)
 
     def begin_step(self) -> None:
         """A step begins."""
@@ -83,21 +88,45 @@ def is_composite(func: Any) -> bool:
     return type(func) is OpOverload and any(has_kernel(func.name(), of) for of in _COMPOSITE) and not has_kernel(func.name(), "ADInplaceOrView")
 
 
-def outside(leaves: Leaves, types: Any) -> Leaves:
-    """What leaves a composite op. In inference mode its parts are dispatched until then as without a mode: in autocast, and as views of parameters.
+def parts_of(func: Any, args: Iterable[Any]) -> Parts | None:
+    """Whether an op is composite, and whether it may conjugate, as both decide how its parts are to be dispatched; None for neither."""
+    parts = is_composite(func), any(map(_is_complex, args))
+    return parts if any(parts) else None
 
-    Below a mode all is off that stands above one, since that has seen an op before the mode hears of it. In inference mode it has not seen these parts.
+
+def _is_complex(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return value.is_complex()
+    return type(value) in (list, tuple) and bool(value) and _is_complex(value[0])
+
+
+def with_parts(leaves: Leaves, types: Any, parts: Parts) -> Leaves:
+    """What leaves such an op. Until then its parts are dispatched as without a mode.
+
+    Below a mode all is off that stands above one, since that has seen an op before the mode hears of it. It has not seen the parts: those of a
+    composite op in inference mode, which autocast is to cast, and which may be views of parameters; and tensors that an op conjugates, which would not be.
     """
-    if types or not torch.is_inference_mode_enabled() or is_in_torch_dispatch_mode():
+    if types or is_in_torch_dispatch_mode():
         return leaves  # a class's or the program's own mode decides how the parts are dispatched
-    dispatch = _dispatch_outside()
+    composite, may_conjugate = parts
+    if composite and torch.is_inference_mode_enabled():
+        dispatch = _as_outside()
+    elif may_conjugate:
+        dispatch = _conjugating()
+    else:
+        return leaves
     next(dispatch)
     return functools.partial(_leave, dispatch, leaves)
 
 
-def _dispatch_outside() -> Generator[None, None, None]:
-    """To be closed; whatever drops it, as an interrupt does, closes it."""
+def _as_outside() -> Generator[None, None, None]:
+    """To be closed, like the next; whatever drops it, as an interrupt does, closes it."""
     with RestoreDispatch(), DisableTorchDispatch():
+        yield
+
+
+def _conjugating() -> Generator[None, None, None]:
+    with SetExcluded(_KEYS.Conjugate, False), SetExcluded(_KEYS.Negative, False):
         yield
 
 
