@@ -209,6 +209,16 @@ def test_what_traces_is_left_alone_and_counted(calls: str, tmp_path: Path) -> No
     assert not any(reason == "hook error" for step in spooled.steps for reason, _ in step.unseen)
 
 
+@pytest.mark.parametrize("calls", ["counted", "each"])
+def test_what_is_exported_is_the_same(calls: str, tmp_path: Path) -> None:
+    model, batch = small()
+    alone = str(torch.export.export(model, (batch,)).graph)
+    with _tapped(tmp_path, model, calls=calls):
+        model(batch)
+        assert str(torch.export.export(model, (batch,)).graph) == alone
+    assert not any(reason == "hook error" for step in reading.only(tmp_path).steps for reason, _ in step.unseen)
+
+
 def test_a_trace_in_which_the_first_step_begins_is_left_alone(tmp_path: Path) -> None:
     model = nn.Linear(4, 4).requires_grad_(False)
     with _tapped(tmp_path, model), warnings.catch_warnings():

@@ -25,10 +25,10 @@ DisableTorchFunction: Final[Callable[[], AbstractContextManager[Any]]] = torch._
 DisableTorchDispatch: Final[Callable[[], AbstractContextManager[Any]]] = torch._C._DisableTorchDispatch
 # What runs within is dispatched as where the op was called that a mode of the dispatcher hears of. In 2.1, too.
 RestoreDispatch: Final[Callable[[], AbstractContextManager[Any]]] = torch._C._RestorePythonTLSSnapshot  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
-# Whether a dispatch key is left out in what runs within. In 2.1, too.
-SetExcluded: Final[Callable[[torch._C.DispatchKey, bool], AbstractContextManager[Any]]] = torch._C._SetExcludeDispatchKeyGuard
-# Whether an op has a kernel of its own for a dispatch key, both by name. In 2.1, too.
-has_kernel: Final[Callable[[str, str], bool]] = torch._C._dispatch_has_kernel_for_dispatch_key
+# Whether a dispatch key is left out in what runs within; those by which tensors are conjugated and negated as they are read. In 2.1, too.
+SetExcluded: Final[Callable[[Any, bool], AbstractContextManager[Any]]] = torch._C._SetExcludeDispatchKeyGuard
+CONJUGATE: Final = torch._C.DispatchKey.Conjugate
+NEGATIVE: Final = torch._C.DispatchKey.Negative
 # What torch.jit.trace records into in this thread; None where it does not.
 get_tracing_state: Final[Callable[[], object]] = torch._C._get_tracing_state
 # The functions by which torch.jit traces and compares what it traced; one that the program imported itself calls the others.
@@ -71,6 +71,11 @@ def left_to_python(function: Callable[..., Any]) -> Callable[..., Any]:
 
     eval_frame.skip_code(getattr(alone, "__code__"))  # noqa: B009
     return alone
+
+
+def has_kernel(op: str, key: str) -> bool:
+    """Whether an op has a kernel of its own for a dispatch key, both by name. Ops of TorchScript alone are unknown to the dispatcher. In 2.1, too."""
+    return torch._C._dispatch_has_kernel(op) and torch._C._dispatch_has_kernel_for_dispatch_key(op, key)
 
 
 # What tensors are in Python, below all that is written in it.

@@ -13,6 +13,8 @@ from torch import Tensor
 from tensortap._record.heard_calls import hear_mode, left
 from tensortap._record.recorder import Recorder
 from tensortap._torch_compat import (
+    CONJUGATE,
+    NEGATIVE,
     DisableTorchDispatch,
     OpOverload,
     RestoreDispatch,
@@ -26,7 +28,6 @@ from tensortap._torch_compat import (
 Leaves = Callable[..., None]
 Parts = tuple[bool, bool]
 _COMPOSITE: Final = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
-_KEYS: Final = torch._C.DispatchKey
 _DTYPES: Final[dict[type, torch.dtype]] = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
 
 
@@ -52,11 +53,14 @@ class AtenMode(TorchDispatchMode):
         """An op is about to run: what leaves it, and what is run."""
         raise NotImplementedError
 
-    @staticmethod
-    def _unrecorded(func: Any, types: Any, args: Sequence[Any]) -> tuple[Leaves, Any]:
+    def _unrecorded(self, func: Any, types: Any, args: Sequence[Any]) -> tuple[Leaves, Any]:
         """An op is about to run that is not recorded."""
-        parts = parts_of(func, args)
-        return with_parts(_nothing, types, parts) if parts else _nothing, run_of(func, args)
+        try:
+            parts = parts_of(func, args)
+            return with_parts(_nothing, types, parts) if parts else _nothing, run_of(func, args)
+        except Exception as error:  # as in Guard, which costs a call more
+            self._caught("aten", error)
+            return _nothing, func
 
     def begin_step(self) -> None:
         """A step begins."""
@@ -126,7 +130,7 @@ def _as_outside() -> Generator[None, None, None]:
 
 
 def _conjugating() -> Generator[None, None, None]:
-    with SetExcluded(_KEYS.Conjugate, False), SetExcluded(_KEYS.Negative, False):
+    with SetExcluded(CONJUGATE, False), SetExcluded(NEGATIVE, False):
         yield
 
 
