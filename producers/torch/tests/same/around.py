@@ -125,6 +125,16 @@ def compiled_ahead_of_autograd() -> None:
 
 
 @program
+def compiled_for_any_batch() -> None:
+    backend, model = _Counted(), torch.compile(MLP(p=0.0), backend=_Counted(), dynamic=True)
+    for size in (2, 3, 5):
+        show("batch", model(torch.ones(size, 8)))
+    with torch.inference_mode():
+        show("inference", torch.compile(MLP(p=0.0), backend=backend)(torch.ones(2, 8)))
+    print("graphs", backend.graphs)
+
+
+@program
 def copied_models() -> None:
     model = _warm()
     for copied in (copy.deepcopy(model), copy.copy(model), pickle.loads(pickle.dumps(model))):
@@ -151,6 +161,31 @@ def saved_models_and_optimizers() -> None:
         exporter.save_pickle("model", "model.pkl", model)
     model.load_state_dict(torch.load("state.pt"))
     show_state(model)
+
+
+@program
+def a_copy_in_the_midst_of_training() -> None:
+    model = MLP()
+    optimizer = torch.optim.AdamW(model.parameters(), 0.01)
+    train(model, batches(4, 8), optimizer)
+    copied = copy.deepcopy(model)
+    again = torch.optim.AdamW(copied.parameters(), 0.01)
+    again.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    for one, its in ((model, optimizer), (copied, again)):
+        torch.manual_seed(2)
+        train(one, batches(4, 8), its)
+
+
+@program
+def models_made_without_memory() -> None:
+    state = MLP().state_dict()
+    with torch.device("meta"):
+        model, other = MLP(p=0.0), MLP(p=0.0)
+    print(model(torch.ones(2, 8, device="meta")))
+    model.load_state_dict(state, assign=True)
+    other.to_empty(device="cpu").load_state_dict(state)
+    for one in (model, other):
+        train(one, [torch.ones(2, 8)])
 
 
 @program
@@ -300,6 +335,41 @@ def data_parallel_of_one_process() -> None:
     os.unlink("store")
 
 
+@program
+def accumulation_without_synchronizing() -> None:
+    _group(0, 1, os.path.abspath("store"))
+    model = nn.parallel.DistributedDataParallel(MLP())
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for _ in range(2):
+        with model.no_sync():
+            model(torch.randn(4, 8)).sum().backward()
+        model(torch.randn(4, 8)).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    show_state(model)
+    dist.destroy_process_group()
+    os.unlink("store")
+
+
+@program
+def fully_sharded_data_parallel() -> None:
+    _group(0, 1, os.path.abspath("store"))
+    model = nn.Sequential(MLP(p=0.0), MLP(p=0.0))
+    mesh = dist.device_mesh.init_device_mesh("cpu", (1,))
+    for part in (*model, model):
+        dist.fsdp.fully_shard(part, mesh=mesh)
+    optimizer = torch.optim.AdamW(model.parameters(), 0.01)
+    for x in batches(4, 8, count=2):
+        model(x).square().mean().backward()
+        show("norm", nn.utils.clip_grad_norm_(model.parameters(), 0.5).full_tensor())
+        optimizer.step()
+        optimizer.zero_grad()
+    for name, parameter in model.named_parameters():
+        show(name, parameter.full_tensor())
+    dist.destroy_process_group()
+    os.unlink("store")
+
+
 def _rank(rank: int, path: str) -> None:
     _group(rank, 2, path)
     torch.manual_seed(rank)
@@ -339,6 +409,18 @@ def a_language_model() -> None:
     model.save_pretrained("llama")
     os.unlink("llama/model.safetensors") if os.path.exists("llama/model.safetensors") else None
     show_state(model)
+
+
+@program
+def a_language_model_that_serves() -> None:
+    transformers = sys.modules.get("transformers") or __import__("transformers")
+    config = transformers.LlamaConfig(vocab_size=64, hidden_size=16, intermediate_size=32, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1)
+    model = transformers.LlamaForCausalLM(config).eval()
+    tokens = torch.randint(64, (2, 6))
+    for context in (torch.no_grad(), torch.inference_mode(), torch.autocast("cpu", torch.bfloat16)):
+        with context, torch.inference_mode():
+            found = model(tokens, use_cache=True)
+            show("logits", found.logits, model(tokens[:, :1], past_key_values=found.past_key_values).logits)
 
 
 class _Fails(nn.Module):
@@ -430,6 +512,28 @@ def an_interrupt() -> None:
             raise KeyboardInterrupt
 
     nn.Sequential(nn.Linear(8, 8), Interrupted())(torch.randn(2, 8))
+
+
+class _InterruptedBackward(torch.autograd.Function):
+    @staticmethod
+    def forward(context, x):  # type: ignore[no-untyped-def]
+        return x * 1
+
+    @staticmethod
+    def backward(context, gradient):  # type: ignore[no-untyped-def]
+        raise KeyboardInterrupt
+
+
+@program
+def an_interrupt_after_which_training_goes_on() -> None:
+    model = MLP(p=0.0)
+    for _ in range(2):
+        try:
+            _InterruptedBackward.apply(model(torch.randn(2, 8))).sum().backward()
+        except KeyboardInterrupt as error:
+            print([frame.name for frame in traceback.extract_tb(error.__traceback__)][:1])
+        model.zero_grad()
+        train(model, batches(4, 8, count=2))
 
 
 class _Warns(nn.Module):

@@ -150,6 +150,27 @@ def scaled_dot_product_attention() -> None:
 
 
 @program
+def composite_operations_in_inference_mode() -> None:
+    attends, decoder = _Attends(), nn.TransformerDecoderLayer(8, 2, 16, batch_first=True).eval()
+    x, weight = torch.randn(2, 5, 8), attends.qkv.weight
+    with torch.inference_mode():
+        show("attention", attends(x, causal=True), decoder(x, x))
+        parts = (weight.reshape(-1), weight.mT, *weight.tensor_split(2), weight.expand_as(weight), torch.linalg.diagonal(weight))
+        print([part.requires_grad for part in parts], [part.is_inference() for part in parts])
+        with torch.autocast("cpu", torch.bfloat16):
+            show("autocast", torch.einsum("bij,bkj->bik", x, x), torch.tensordot(x, x, 3), torch.linalg.multi_dot([x[0], x[0].mT, x[0]]), torch.cov(x[0]), F.cosine_similarity(x, x), attends(x))
+
+
+@program
+def flexible_attention() -> None:
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    q, k, v = MLP()(torch.randn(1, 2, 16, 8)).expand(3, 2, 16, 8).unsqueeze(1).detach()
+    causal = create_block_mask(lambda b, h, i, j: i >= j, None, None, 16, 16, device="cpu")
+    show("attention", flex_attention(q, k, v, block_mask=causal), flex_attention(q, k, v, score_mod=lambda score, b, h, i, j: score + j - i))
+
+
+@program
 def embedding_bags() -> None:
     model = nn.EmbeddingBag(10, 4, mode="mean", sparse=True)
     model(torch.tensor([1, 2, 4, 5]), torch.tensor([0, 2])).sum().backward()
@@ -213,6 +234,8 @@ def complex_numbers() -> None:
     y = torch.fft.ifft(torch.fft.fft(x) * torch.view_as_complex(torch.randn(8, 2))).conj()
     y.abs().sum().backward()
     show("complex", y, x.grad, torch.linalg.eigvals(x.detach()[:, :4]), y.real.neg())
+    MLP()(y.abs())
+    show("inverse", torch.linalg.pinv(x), torch.linalg.pinv(x.detach()))
 
 
 @program
@@ -274,3 +297,13 @@ def gradients_of_functions_with_rare_formulas() -> None:
     for value in (x.std(0), x.var(), x.prod(1), x.cumprod(0), x.norm(3), x.gather(1, index), x.where(x > 0.5, 2 * x), x.masked_fill(x > 0.5, 0), x.logcumsumexp(0), x.sort(0)[0], x.topk(2)[0], x.renorm(2, 0, 1), x.index_put((torch.tensor([0]),), x[1]), x.unfold(0, 2, 1), x.trace(), x.median(), x.pow(x), torch.cdist(x, x + 1), x.triu().tile(2), x.diff(), x.erfinv(), F.grid_sample(x.view(1, 1, 4, 4), torch.zeros(1, 2, 2, 2), align_corners=False), F.interpolate(x.view(1, 1, 4, 4), scale_factor=2, mode="bilinear"), F.fold(x.view(1, 4, 4), (3, 3), (2, 2)), F.embedding(index, x), F.max_pool2d(x.view(1, 4, 4), 2), F.adaptive_avg_pool1d(x, 2), F.gumbel_softmax(x, hard=True), F.glu(x), F.rrelu(x, training=True)):
         (gradient,) = torch.autograd.grad(value.sum(), x)
         show("gradient", value, gradient)
+
+
+@program
+def functions_that_ask_whether_there_is_a_mode() -> None:
+    x = MLP(5)(torch.randn(5, 5))
+    for value in (-x.min(), -x.max(), -x.median(), x.prod(), x.triu().prod(), x.masked_fill(x.detach() > 0, x.sum()), x.cumprod(0)):
+        (gradient,) = torch.autograd.grad(value.sum(), x, create_graph=True)
+        show("gradient", gradient, *torch.autograd.grad(gradient.sum(), x, allow_unused=True, retain_graph=True) if gradient.requires_grad else ())
+    with torch.no_grad():
+        show("values", torch.linalg.svdvals(x), torch.linalg.eigvalsh(x @ x.mT), torch.linalg.matrix_norm(x, 2), torch.linalg.cond(x))

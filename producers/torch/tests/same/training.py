@@ -55,6 +55,18 @@ def checkpointing_with_reentry() -> None:
     train(_Checkpointed(True), [x.requires_grad_() for x in batches(4, 8)])
 
 
+def _saves_products(context: object, op: object, *args: object, **kwargs: object) -> checkpoint.CheckpointPolicy:
+    return checkpoint.CheckpointPolicy.MUST_SAVE if op is torch.ops.aten.addmm.default else checkpoint.CheckpointPolicy.PREFER_RECOMPUTE
+
+
+@program
+def checkpointing_of_chosen_operations() -> None:
+    model = MLP()
+    for x in batches(4, 8):
+        checkpoint.checkpoint(model, x, use_reentrant=False, context_fn=lambda: checkpoint.create_selective_checkpoint_contexts(_saves_products)).sum().backward()
+    show_state(model)
+
+
 @program
 def gradients_of_gradients() -> None:
     model, x = MLP(p=0.0), torch.randn(4, 8, requires_grad=True)
@@ -91,6 +103,19 @@ def functional_transforms() -> None:
     show("random", vmap(lambda y: torch.nn.functional.dropout(y), randomness="different")(x))
 
 
+@program
+def gradients_forward_and_batched() -> None:
+    model, x = MLP(p=0.0), torch.randn(3, 8, requires_grad=True)
+    with torch.autograd.forward_ad.dual_level():
+        show("forward", *torch.autograd.forward_ad.unpack_dual(model(torch.autograd.forward_ad.make_dual(x, torch.ones_like(x)))))
+    y = model(x)
+    show("batched", *torch.autograd.grad(y, x, torch.eye(24).view(24, 3, 8), is_grads_batched=True, retain_graph=True))
+    y.sum().backward(inputs=[x, model.last.weight], retain_graph=True)
+    torch.autograd.backward([y.sum(), y.square().sum()])
+    show("gradients", x.grad)
+    show_state(model)
+
+
 class _Cubed(torch.autograd.Function):
     @staticmethod
     def forward(context, x):  # type: ignore[no-untyped-def]
@@ -110,6 +135,32 @@ def functions_with_a_backward_of_their_own() -> None:
             return _Cubed.apply(super().forward(x))
 
     train(Model(nn.Linear(8, 8)), batches(4, 8))
+
+
+class _Sine(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):  # type: ignore[no-untyped-def]
+        return x.sin()
+
+    @staticmethod
+    def setup_context(context, inputs, output):  # type: ignore[no-untyped-def]
+        context.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(context, gradient):  # type: ignore[no-untyped-def]
+        return gradient * context.saved_tensors[0].cos()
+
+
+@program
+def a_backward_of_its_own_run_twice() -> None:
+    x = MLP()(torch.randn(8))
+    for function in (_Cubed.apply, _Sine.apply):
+        (gradient,) = torch.autograd.grad(function(x).sum(), x, create_graph=True)
+        show("twice", gradient, *torch.autograd.grad(gradient.sum(), x))
+    show("mapped", torch.func.vmap(torch.func.grad(_Sine.apply))(x.detach()))
+    print(torch.autograd.gradcheck(_Sine.apply, torch.randn(3, dtype=torch.float64, requires_grad=True)))
 
 
 @program
@@ -160,6 +211,22 @@ def optimizers() -> None:
         _with(make)
     for settings in ({"fused": True}, {"foreach": True}, {"foreach": False, "amsgrad": True}, {"capturable": False, "maximize": True}):
         _with(optim.AdamW, **settings)
+
+
+@program
+def optimizers_within_the_backward() -> None:
+    model = MLP()
+    optimizers = {parameter: torch.optim.Adam([parameter], 0.01) for parameter in model.parameters()}
+
+    def step(parameter: Tensor) -> None:
+        optimizers[parameter].step()
+        optimizers[parameter].zero_grad()
+
+    for parameter in model.parameters():
+        parameter.register_post_accumulate_grad_hook(step)
+    for x in batches(4, 8):
+        model(x).square().mean().backward()
+    show_state(model)
 
 
 @program
