@@ -293,6 +293,10 @@ WITH
         LEFT ANY JOIN tap.ops AS op ON op.op_id = met.last_op_id
         LEFT ANY JOIN fatal ON fatal.rank = met.rank
     ),
+    -- A scalar is asked for once; ends would be at each place that reads it.
+    (SELECT groupArray((rank, ifNull(last_step, 0), last_op_id)) FROM ends) AS last_of_ranks,
+    arrayMap(last -> (last.1, last.2), last_of_ranks) AS last_steps,
+    arrayMap(last -> last.3, last_of_ranks) AS last_op_ids,
     given AS (
         SELECT
             taken.rank AS rank,
@@ -310,27 +314,16 @@ WITH
                 role,
                 path
             FROM tap.sites
-            WHERE role IN ('input', 'kwarg') AND op_id IN (
-                SELECT last_op_id
-                FROM ends
-            )
+            WHERE role IN ('input', 'kwarg') AND op_id IN last_op_ids
         ) AS site ON site.site_id = taken.site_id
         LEFT ANY JOIN tap.layouts AS layout ON layout.layout_id = taken.layout_id
         WHERE taken.run_id = xxh3(concat({run:String}, char(31)))
             AND taken.site_id IN (
                 SELECT site_id
                 FROM tap.sites
-                WHERE role IN ('input', 'kwarg') AND op_id IN (
-                    SELECT last_op_id
-                    FROM ends
-                )
+                WHERE role IN ('input', 'kwarg') AND op_id IN last_op_ids
             )
-            AND (taken.rank, taken.step) IN (
-                SELECT
-                    rank,
-                    ifNull(last_step, 0)
-                FROM ends
-            )
+            AND (taken.rank, taken.step) IN last_steps
         GROUP BY
             rank,
             step,
@@ -343,10 +336,7 @@ WITH
             argMax(parent.module_path, program.program_id) AS module_path
         FROM tap.programs AS program
         INNER JOIN tap.ops AS parent ON parent.op_id = program.parent_op_id
-        WHERE program.op_id IN (
-            SELECT last_op_id
-            FROM ends
-        )
+        WHERE program.op_id IN last_op_ids
         AND program.program_id IN (
             SELECT program_id
             FROM tap.steps
@@ -361,8 +351,7 @@ WITH
             q.step AS step,
             arrayMap(item -> item.2, arraySort(groupArray((q.seq, concat(q.request, ' ', q.phase))))) AS requests
         FROM tap.requests AS q
-        INNER JOIN ends ON ends.rank = q.rank
-        WHERE q.run_id = xxh3(concat({run:String}, char(31))) AND q.step <= ifNull(ends.last_step, 0)
+        WHERE q.run_id = xxh3(concat({run:String}, char(31))) AND arrayExists(last -> last.1 = q.rank AND q.step <= last.2, last_steps)
         GROUP BY
             q.rank,
             q.step
@@ -403,16 +392,18 @@ WITH
             SELECT
                 line.rank AS rank,
                 line.text AS text
-            FROM written AS line
-            INNER JOIN
+            FROM
             (
                 SELECT
                     rank,
-                    max(event_time_ns) AS latest
+                    text,
+                    event_time_ns,
+                    epoch,
+                    seq,
+                    max(event_time_ns) OVER (PARTITION BY rank) AS latest
                 FROM written
-                GROUP BY rank
-            ) AS whole ON whole.rank = line.rank
-            WHERE line.event_time_ns > whole.latest - 60000000000 AND trimBoth(line.text) != ''
+            ) AS line
+            WHERE line.event_time_ns > line.latest - 60000000000 AND trimBoth(line.text) != ''
             ORDER BY
                 line.rank,
                 line.event_time_ns DESC,

@@ -56,7 +56,9 @@ WITH
             sumIf(row_count, kind = 'tensor') AS stored_row_count,
             sum(batches.batch_count) AS batch_count,
             sum(batches.missing_batch_count) AS missing_batch_count,
-            0 AS produced_row_count
+            0 AS produced_row_count,
+            0 AS step_count,
+            0 AS replaced_step_count
         FROM batches
         GROUP BY
             run_id,
@@ -70,8 +72,26 @@ WITH
             0 AS stored_row_count,
             0 AS batch_count,
             0 AS missing_batch_count,
-            sum(tensor_count) AS produced_row_count
+            sum(tensor_count) AS produced_row_count,
+            uniqExact(step) AS step_count,
+            0 AS replaced_step_count
         FROM tap_store.step
+        GROUP BY
+            run_id,
+            rank,
+            epoch
+        UNION ALL
+        SELECT
+            run_id,
+            rank,
+            epoch,
+            0 AS stored_row_count,
+            0 AS batch_count,
+            0 AS missing_batch_count,
+            0 AS produced_row_count,
+            0 AS step_count,
+            count() AS replaced_step_count
+        FROM tap.superseded_steps
         GROUP BY
             run_id,
             rank,
@@ -87,31 +107,11 @@ WITH
             sum(epochs.missing_batch_count) AS missing_batch_count,
             sum(epochs.produced_row_count) AS produced_row_count
         FROM epochs
-        WHERE (run_id, rank, epoch) NOT IN (
-            SELECT
-                run_id,
-                rank,
-                epoch
-            FROM tap.superseded_steps
-            WHERE (run_id, rank, epoch) NOT IN (
-                SELECT
-                    run_id,
-                    rank,
-                    epoch
-                FROM tap.steps
-                WHERE (run_id, rank, epoch) IN (
-                    SELECT
-                        run_id,
-                        rank,
-                        epoch
-                    FROM tap.superseded_steps
-                )
-            )
-        )
         GROUP BY
             run_id,
             rank,
             epoch
+        HAVING sum(epochs.replaced_step_count) = 0 OR sum(epochs.step_count) > sum(epochs.replaced_step_count)
     ),
     parts AS (
         SELECT
@@ -149,15 +149,7 @@ WITH
             countIf(complete = 0) AS incomplete_step_count,
             0 AS dead_letter_count,
             max(event_time_ns) AS last_event_time_ns
-        FROM tap_store.step AS visible
-        WHERE (run_id, rank, step, epoch) NOT IN (
-            SELECT
-                run_id,
-                rank,
-                step,
-                epoch
-            FROM tap.superseded_steps
-        )
+        FROM tap.steps AS visible
         GROUP BY
             run_id,
             rank
