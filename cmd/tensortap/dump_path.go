@@ -47,11 +47,16 @@ func (a *app) exportTo(ctx context.Context, client *system.Client, run, dir stri
 	if err := client.WaitStored(ctx); err != nil {
 		return err
 	}
+	reading, err := client.Reading(ctx) // below another system a launch is a client of its stream alone
+	if err != nil {
+		return err
+	}
+	defer reading.Close()
 	request := system.DefaultExportRequest()
 	request.Run, request.Dir, request.Payloads = run, dir, a.keptHere()
 	told := *a
 	told.stdout = a.stderr // standard output is the program's
-	return told.exportMsprobe(ctx, client, request)
+	return told.exportMsprobe(ctx, reading, request)
 }
 
 // writeDump writes the run as msProbe would have, where its configuration asks for files. What fails is told: the program has
