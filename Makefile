@@ -98,11 +98,18 @@ LONGEST := ./e2e/delivery ./e2e/collector ./e2e/scene ./e2e/answers ./sql ./e2e/
 # Vet is one of the linters. Without symbols for debuggers, each of some hundred and fifty programs is linked in half the time.
 GO_TEST := go test -vet=off -ldflags='-s -w'
 
+# Of make test: packages; of make soak: its parts.
+WHAT ?=
+
 .PHONY: test
-test: build engine venv venv-torch kernel ## run all tests, against the real engine, the real NATS server and PyTorch
+test: build engine venv venv-torch kernel ## run all tests, against the real engine, the real NATS server and PyTorch; those of some packages with WHAT=./consumers/...
+ifneq ($(WHAT),)
+	$(GO_TEST) -timeout 40m $(WHAT)
+else
 	$(GO_TEST) -timeout 40m $(LONGEST) $$(go list ./... | grep -vxF "$$(go list $(RACED) $(LONGEST))")
 	$(GO_TEST) -timeout 40m -run '$(ON_SLOW_DISKS)' $(SLOW_DISKS)
 	$(MAKE) -j2 --output-sync=target test-race test-torch test-web
+endif
 
 .PHONY: fetch
 fetch: engine venv venv-torch wheels neighbours $(WEB)/node_modules/done ## all that tests need of the registries
@@ -165,20 +172,33 @@ KILLS   ?= 1000
 OUTAGE  ?= 10m
 WRITE   ?=
 
+SOAKS := hour kills crashes damage tests dashboards torch roles month load
+
 .PHONY: soak
-soak: build engine ## an hour under load: kills of every part, damage to every store, the database away: docs/RELIABILITY.md
+soak: ## what make test has no time for: WHAT=hour, kills, crashes, damage, tests, dashboards, torch, roles, month, load or all; the first two if not given: docs/RELIABILITY.md
+	$(MAKE) $(addprefix soak-,$(subst all,$(SOAKS),$(or $(WHAT),hour kills)))
+
+.PHONY: soak-hour
+soak-hour: build engine ## an hour under load: kills of every part, damage to every store, the database away
 	@mkdir -p $(TOOLS)
 	TENSORTAP_SOAK_MINUTES=$(MINUTES) TENSORTAP_SOAK_TOTAL=$(KILLS) TENSORTAP_SOAK_OUTAGE=$(OUTAGE) TENSORTAP_SOAK_SAMPLES=$(TOOLS)/soak.csv \
 		$(if $(WRITE),TENSORTAP_SOAK_REPORT=$(CURDIR)/docs/RELIABILITY.md) go test -count=1 -timeout 24h -v ./e2e/soak/
+
+.PHONY: soak-kills
+soak-kills: build engine ## single tests, with a tenth of KILLS each
 	TENSORTAP_SOAK_KILLS=$$(($(KILLS) / 10)) go test -count=1 -timeout 60m -v -run 'Soak|Kill|BadNetwork' ./e2e/delivery/ ./consumers/...
 
 .PHONY: soak-crashes
 soak-crashes: build ## a kill and a loss of power at every single operation on the disk, where make test takes a sample
-	TENSORTAP_ALL_CRASHES=1 go test -count=1 -timeout 60m -v -run 'Power|Crash' ./internal/durable/ ./internal/embedded/ ./consumers/parquet/ ./producers/agent/
+	TENSORTAP_SOAK=1 go test -count=1 -timeout 60m -v -run 'Power|Crash' ./internal/durable/ ./internal/embedded/ ./consumers/parquet/ ./producers/agent/
 
 .PHONY: soak-damage
 soak-damage: build engine ## every kind of file damaged in every way, while up is stopped and while it runs, where make test takes a sample: docs/damage.md
-	TENSORTAP_ALL_DAMAGE=1 go test -count=1 -timeout 60m -v -run 'TestEveryDamageIsNamedAndMended' ./e2e/delivery/
+	TENSORTAP_SOAK=1 go test -count=1 -timeout 60m -v -run 'TestEveryDamageIsNamedAndMended' ./e2e/delivery/
+
+.PHONY: soak-tests
+soak-tests: build engine venv venv-torch kernel ## all tests that make test leaves out, and all cases of which it takes a sample
+	TENSORTAP_SOAK=1 go test -count=1 -timeout 3h ./e2e/collector/ ./e2e/delivery/
 
 VERSITYGW := $(TOOLS)/versitygw-v1.8.0
 
@@ -211,7 +231,8 @@ soak-roles: build engine ## ROLES_MINUTES of a fleet: three NATS servers, two en
 
 DAYS ?= 30
 
-.PHONY: month
+.PHONY: month soak-month
+soak-month: month
 month: MINUTES = 2
 month: build engine ## DAYS of a fleet of 64 ranks, 30 of 2 MINUTES each if not given: each part dies each day, runs go by rules, flaws are planted and told: docs/month.md
 	@mkdir -p $(TOOLS)
@@ -222,7 +243,8 @@ month: build engine ## DAYS of a fleet of 64 ranks, 30 of 2 MINUTES each if not 
 AGENTS  ?= 256
 MEASURE ?= 60s
 
-.PHONY: load
+.PHONY: load soak-load
+soak-load: load
 load: build engine ## AGENTS agents, 256 if not given, at the greatest rate that holds, at twice that, and while parts of the fleet fail: docs/BENCHMARKS-load.md, and the sizes of docs/OPERATIONS.md
 	go test -count=1 -timeout 6h -v -run 'TestLoad$$' ./e2e/load -agents $(AGENTS) -processes 4 -tensors 0 -window $(MEASURE) -rate 0 -write $(CURDIR)/docs/BENCHMARKS-load.md
 	go test -count=1 ./internal/dev/sizing -update
@@ -273,9 +295,9 @@ ROWS ?= 5000000
 bench-dashboards: engine ## how long each query of Grafana's dashboards and each alert rule takes over two runs of ROWS tensors each, 5 million if not given: docs/BENCHMARKS-dashboards.md
 	TENSORTAP_BENCH_DASHBOARDS=$(CURDIR)/docs/BENCHMARKS-dashboards.md TENSORTAP_BENCH_ROWS=$(ROWS) go test -count=1 -timeout 30m -v -run TestDashboardsOverMillionsOfTensors ./internal/dev/grafana/
 
-.PHONY: test-dashboards
-test-dashboards: engine ## every panel, variable and alert rule for Grafana, over several ranges and choices, where make test asks each once
-	TENSORTAP_ALL_DASHBOARDS=1 go test -count=1 -timeout 30m ./internal/dev/grafana/
+.PHONY: soak-dashboards
+soak-dashboards: engine ## every panel, variable and alert rule for Grafana, over several ranges and choices, where make test asks each once
+	TENSORTAP_SOAK=1 go test -count=1 -timeout 30m ./internal/dev/grafana/
 
 .PHONY: pictures
 pictures: engine ## each of Grafana's dashboards as a picture, of what its queries answer: docs/pictures

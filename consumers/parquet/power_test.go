@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tensortap/tensortap/internal/dev/forgetful"
+	"github.com/tensortap/tensortap/internal/dev/soak"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -67,7 +68,7 @@ func TestALossOfPowerAfterAKillTakesNothingThatWasAcknowledged(t *testing.T) {
 	d := forgetful.Mount(t)
 	_, messages := batches(t, 3)
 	every := 2
-	if forgetful.Thorough() {
+	if soak.InFull() {
 		every = 1
 	}
 	for operations := 0; ; operations += every {

@@ -15,12 +15,13 @@ import (
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
 	"github.com/tensortap/tensortap/e2e/internal/torch"
+	"github.com/tensortap/tensortap/internal/dev/soak"
 )
 
 // plantedFault is a mistake of a user's in testdata/faults.py, and where a comparison has to say that it began.
 type plantedFault struct {
 	name  string
-	modes string // in which it is planted
+	modes string // in which it is planted; make test plants it in one of them, make soak in each
 	ranks string // which the answer names in mode ddp; both unless said
 	step  int
 	l0    origin
@@ -105,6 +106,17 @@ func plantedFaults() []plantedFault {
 	}
 }
 
+// plantedIn are the faults that are planted in a mode. In make test each has its turn in one of its modes.
+func plantedIn(mode string) (planted []plantedFault) {
+	for i, f := range plantedFaults() {
+		modes := strings.Fields(f.modes)
+		if slices.Contains(modes, mode) && (soak.InFull() || modes[i%len(modes)] == mode) {
+			planted = append(planted, f)
+		}
+	}
+	return planted
+}
+
 // sameRuns are trained as the bench is; the second with two threads, which rounds otherwise.
 func sameRuns() []string { return []string{"good again", "threads"} }
 
@@ -137,10 +149,8 @@ func TestFaultsOfUsersAreNamed(t *testing.T) {
 			t.Run(mode+" "+level, func(t *testing.T) {
 				t.Parallel()
 				requireSame(t, u, mode, level)
-				for _, f := range plantedFaults() {
-					if slices.Contains(strings.Fields(f.modes), mode) {
-						f.require(t, u, mode, level)
-					}
+				for _, f := range plantedIn(mode) {
+					f.require(t, u, mode, level)
 				}
 			})
 		}
@@ -155,10 +165,8 @@ func trainFaults(tb testing.TB, root, mode string) *exec.Cmd {
 		tb.Fatal(err)
 	}
 	args := append([]string{script, mode, "good"}, sameRuns()...)
-	for _, f := range plantedFaults() {
-		if slices.Contains(strings.Fields(f.modes), mode) {
-			args = append(args, f.name)
-		}
+	for _, f := range plantedIn(mode) {
+		args = append(args, f.name)
 	}
 	cmd := torch.Collecting(tb, root, args...)
 	cmd.WaitDelay = time.Minute

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
 	"github.com/tensortap/tensortap/internal/dev/recorded"
+	"github.com/tensortap/tensortap/internal/dev/soak"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/producers/msprobe"
 )
@@ -22,6 +23,7 @@ const mostMemoryOfUp = 768 << 20
 // says another number.
 func TestRunsBesideEachOtherAllArrive(t *testing.T) {
 	t.Parallel()
+	soak.Only(t)
 	const ranks = 2
 	runs := numberFrom(t, "TENSORTAP_RUNS", 200)
 	dir := t.TempDir()

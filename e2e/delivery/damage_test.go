@@ -10,6 +10,7 @@ import (
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
 	"github.com/tensortap/tensortap/internal/dev/recorded"
+	"github.com/tensortap/tensortap/internal/dev/soak"
 )
 
 // damage is one way to spoil files. At its end all rows are there again, each once.
@@ -21,11 +22,8 @@ type damage struct {
 	start   string // what `up` says and mends by itself
 	verify  string // what `verify` names; empty where nothing is damaged
 	heal    string // what `verify --heal` says
-	always  bool   // also without TENSORTAP_ALL_DAMAGE
+	always  bool   // in make test, too, which tries a sample
 }
-
-// allDamage is an environment variable: every case and not a sample of them.
-const allDamage = "TENSORTAP_ALL_DAMAGE"
 
 func TestEveryDamageIsNamedAndMended(t *testing.T) {
 	t.Parallel()
@@ -41,7 +39,7 @@ func TestEveryDamageIsNamedAndMended(t *testing.T) {
 	want := sums(t, u)
 	all := slices.Concat(damagedParts(), damagedArchive(), damagedStream())
 	for _, d := range all {
-		if !d.always && os.Getenv(allDamage) == "" {
+		if !d.always && !soak.InFull() {
 			continue
 		}
 		if !t.Run(strings.ReplaceAll(d.name, " ", "_"), func(t *testing.T) { u = d.run(t, u, old) }) {

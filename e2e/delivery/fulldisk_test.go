@@ -11,6 +11,7 @@ import (
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
 	"github.com/tensortap/tensortap/internal/dev/recorded"
+	"github.com/tensortap/tensortap/internal/dev/soak"
 	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/pipelines"
 )
@@ -68,6 +69,7 @@ func TestAFullDiskUnderTheStreamHoldsPublishers(t *testing.T) {
 
 func TestPublishingToAFullStreamSaysSo(t *testing.T) {
 	t.Parallel()
+	soak.Only(t)
 	data := t.TempDir()
 	disk := smallDisk(t, data, "nats", "160m")
 	u := program.StartUp(t, data, "--archive-age", "100ms")
@@ -101,6 +103,7 @@ func TestAFullDiskUnderTheEngineHoldsEvents(t *testing.T) {
 
 func TestAFullDiskUnderTheArchiveHoldsEvents(t *testing.T) {
 	t.Parallel()
+	soak.Only(t)
 	fullStore(t, "archive", "32m")
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/Shopify/toxiproxy/v2/toxics"
 
 	"github.com/tensortap/tensortap/internal/dev/network"
+	"github.com/tensortap/tensortap/internal/dev/soak"
 )
 
 // weather is one way in which the network before both servers is bad.
@@ -134,6 +135,7 @@ func (b *behind) worsen(t *testing.T, w weather, random *rand.Rand) {
 // has gone without a word. New connections are good.
 func TestConnectionsThatFallSilentAreReplaced(t *testing.T) {
 	t.Parallel()
+	soak.Only(t)
 	b := newBehind(t)
 	b.begin(t)
 	began := time.Now()

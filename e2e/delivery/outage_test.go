@@ -13,6 +13,7 @@ import (
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
 	"github.com/tensortap/tensortap/internal/dev/recorded"
+	"github.com/tensortap/tensortap/internal/dev/soak"
 	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/internal/system"
 	"github.com/tensortap/tensortap/pipelines"
@@ -123,6 +124,7 @@ func TestADatabaseThatIsAwayForLongMissesNothing(t *testing.T) {
 
 func TestADatabaseThatHangsForLongMissesNothing(t *testing.T) {
 	t.Parallel()
+	soak.Only(t)
 	engine, dsn := separateEngine(t)
 	p := runSystem(t, func(c *system.Config) { c.ClickHouse = dsn })
 	var hung []int

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
+	"github.com/tensortap/tensortap/internal/dev/soak"
 	"github.com/tensortap/tensortap/internal/embedded/guard"
 	"github.com/tensortap/tensortap/internal/system"
 )
@@ -127,6 +128,7 @@ func rowsOf(tb testing.TB, data, dsn string) map[string]string {
 // the new ones, never fewer; what was decided, the next start finishes; what was not, it gives up.
 func TestRebuildThatIsKilledAnywhereLeavesEachTableWhole(t *testing.T) {
 	t.Parallel()
+	soak.Only(t)
 	const finished, givenUp = "is finished now", "is given up"
 	engine, dsn := separateEngine(t)
 	killing, through := startKilling(t, engine)

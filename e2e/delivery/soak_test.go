@@ -24,8 +24,8 @@ import (
 	"github.com/tensortap/tensortap/internal/dev/recorded"
 )
 
-// soak is a system under load in which processes are killed at random moments.
-type soak struct {
+// killedSystem is a system under load in which processes are killed at random moments.
+type killedSystem struct {
 	data    string
 	dumps   []string // to be published again and again, as new runs
 	kills   int64    // of each victim
@@ -51,7 +51,7 @@ const soakPublishers = 3
 func TestSoakStoresEveryEventOnceWhateverIsKilled(t *testing.T) {
 	t.Parallel()
 	begin := time.Now()
-	s := newSoak(t)
+	s := newKilledSystem(t)
 	t.Logf("%d kills each; TENSORTAP_SOAK_SEED=%d", s.kills, s.seed)
 	if err := s.startUp(t.Context()); err != nil {
 		t.Fatal(err)
@@ -78,9 +78,9 @@ func TestSoakStoresEveryEventOnceWhateverIsKilled(t *testing.T) {
 	}
 }
 
-func newSoak(t *testing.T) *soak {
+func newKilledSystem(t *testing.T) *killedSystem {
 	t.Helper()
-	s := &soak{data: t.TempDir(), kills: 4, seed: uint64(time.Now().UnixNano())}
+	s := &killedSystem{data: t.TempDir(), kills: 4, seed: uint64(time.Now().UnixNano())}
 	s.env = append(program.Setting{Data: s.data}.Environment(t), "GOTRACEBACK=all")
 	for name, to := range map[string]func(uint64){
 		"TENSORTAP_SOAK_KILLS": func(n uint64) { s.kills = int64(n) },
@@ -112,14 +112,14 @@ func newSoak(t *testing.T) *soak {
 	return s
 }
 
-func (s *soak) random(who int) *rand.Rand { return rand.New(rand.NewPCG(s.seed, uint64(who))) }
+func (s *killedSystem) random(who int) *rand.Rand { return rand.New(rand.NewPCG(s.seed, uint64(who))) }
 
 // upTo is a random time.
 func upTo(random *rand.Rand, most time.Duration) time.Duration {
 	return time.Duration(random.Int64N(int64(most)))
 }
 
-func (s *soak) command(ctx context.Context, args ...string) *exec.Cmd {
+func (s *killedSystem) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), s.self, args...)
 	cmd.Env = s.env
 	program.EndWithTests(cmd)
@@ -127,12 +127,12 @@ func (s *soak) command(ctx context.Context, args ...string) *exec.Cmd {
 }
 
 // enough says whether everything was killed often enough.
-func (s *soak) enough() bool {
+func (s *killedSystem) enough() bool {
 	return s.ups.Load() >= s.kills && s.engines.Load() >= s.kills && s.publishers.Load() >= s.kills
 }
 
 // publish stores dumps as new runs until everything was killed often enough. Each is killed several times on its way.
-func (s *soak) publish(ctx context.Context, worker int) error {
+func (s *killedSystem) publish(ctx context.Context, worker int) error {
 	random := s.random(worker)
 	for i := 0; ctx.Err() == nil && !s.enough(); i++ {
 		dump := published{s.dumps[(i+worker)%len(s.dumps)], fmt.Sprintf("soak %d of publisher %d", i, worker)}
@@ -159,7 +159,7 @@ func (s *soak) publish(ctx context.Context, worker int) error {
 }
 
 // attempt publishes a dump until done, or until it is killed after that time; never if that is 0.
-func (s *soak) attempt(ctx context.Context, dump published, after time.Duration) (whole bool, err error) {
+func (s *killedSystem) attempt(ctx context.Context, dump published, after time.Duration) (whole bool, err error) {
 	if !s.running.Load() {
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -191,7 +191,7 @@ func (s *soak) attempt(ctx context.Context, dump published, after time.Duration)
 }
 
 // destroy kills the engine and the whole system until each was killed often enough, and leaves a running system.
-func (s *soak) destroy(ctx context.Context) error {
+func (s *killedSystem) destroy(ctx context.Context) error {
 	random := s.random(soakPublishers + 1)
 	for ctx.Err() == nil && !s.enough() {
 		time.Sleep(upTo(random, 500*time.Millisecond))
@@ -210,7 +210,7 @@ func (s *soak) destroy(ctx context.Context) error {
 }
 
 // killEngine kills the engine alone, and waits until there is another.
-func (s *soak) killEngine() error {
+func (s *killedSystem) killEngine() error {
 	killed, err := killEngineOf(s.up)
 	if killed {
 		s.engines.Add(1)
@@ -234,7 +234,7 @@ func killEngineOf(up *program.Up) (killed bool, err error) {
 }
 
 // killUp kills the whole system and starts it again; sometimes it is killed once more while it starts.
-func (s *soak) killUp(ctx context.Context) error {
+func (s *killedSystem) killUp(ctx context.Context) error {
 	for again := true; again; {
 		children := program.ChildrenOf(s.up.Cmd.Process.Pid)
 		s.running.Store(false)
@@ -260,9 +260,9 @@ func (s *soak) killUp(ctx context.Context) error {
 	return s.startUp(ctx)
 }
 
-func (*soak) arguments() []string { return []string{"up", "--archive-age", "200ms"} }
+func (*killedSystem) arguments() []string { return []string{"up", "--archive-age", "200ms"} }
 
-func (s *soak) startUp(ctx context.Context) error {
+func (s *killedSystem) startUp(ctx context.Context) error {
 	s.up = program.NewUp(s.data, s.command(ctx, s.arguments()...))
 	if err := s.up.Start(); err != nil {
 		return err
@@ -272,14 +272,14 @@ func (s *soak) startUp(ctx context.Context) error {
 }
 
 // awaited is the system once all is stored.
-func (s *soak) awaited(t *testing.T) *program.Up {
+func (s *killedSystem) awaited(t *testing.T) *program.Up {
 	t.Helper()
 	awaitStored(t, program.ConnectStream(t, s.up.Endpoint.NATS), "clickhouse", "parquet")
 	return s.up
 }
 
 // doubts sums up what the logs say of inserts that the engine did not answer.
-func (s *soak) doubts() (inserts, messages int) {
+func (s *killedSystem) doubts() (inserts, messages int) {
 	for line := range strings.Lines(strings.Join(s.said, "\n")) {
 		var said struct {
 			Message        string

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
 	"github.com/tensortap/tensortap/internal/dev/recorded"
+	"github.com/tensortap/tensortap/internal/dev/soak"
 	"github.com/tensortap/tensortap/schemas"
 )
 
@@ -52,6 +53,7 @@ func TestAStepThatTheTablesLostWholeIsCountedAsLost(t *testing.T) {
 // TestWhatIsLostOfARunThatIsOnlyMeasuredByIsTold: of a run that calibrates, and of a further bench.
 func TestWhatIsLostOfARunThatIsOnlyMeasuredByIsTold(t *testing.T) {
 	t.Parallel()
+	soak.Only(t)
 	u := program.StartUp(t, t.TempDir(), "--archive-age", "100ms", "--check-every", "0") // nothing mends
 	twin := recorded.Unpack(t, "A_llama_mix_statistics")
 	u.Publish(t, twin, "twin")
@@ -70,6 +72,7 @@ func TestWhatIsLostOfARunThatIsOnlyMeasuredByIsTold(t *testing.T) {
 
 func TestTheLostGenerationOfAStepIsCountedAsLost(t *testing.T) {
 	t.Parallel()
+	soak.Only(t)
 	u := program.StartUp(t, t.TempDir(), "--archive-age", "100ms", "--check-every", "0") // nothing mends
 	dir := recorded.Unpack(t, "D_tp_golden")
 	u.Publish(t, dir, "good")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
 	"github.com/tensortap/tensortap/internal/dev/recorded"
+	"github.com/tensortap/tensortap/internal/dev/soak"
 )
 
 // Files in the folder of data.
@@ -99,6 +100,7 @@ func TestAStartThatDamagedFilesPreventSaysWhatToDo(t *testing.T) {
 
 func TestVerifyNamesAFlippedBit(t *testing.T) {
 	t.Parallel()
+	soak.Only(t)
 	data := t.TempDir()
 	u := program.StartUp(t, data, "--archive-age", "100ms")
 	twoRuns(t, u)

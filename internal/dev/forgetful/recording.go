@@ -9,10 +9,9 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-)
 
-// allEnv makes Recover look at every moment, and at several losses of some.
-const allEnv = "TENSORTAP_ALL_CRASHES"
+	"github.com/tensortap/tensortap/internal/dev/soak"
+)
 
 // Recording is all operations on a disk, in their order.
 type Recording struct {
@@ -45,10 +44,10 @@ func (m *Moment) String() string {
 func last[T any](all []T, most int) []T { return all[max(0, len(all)-most):] }
 
 // Recover lays out one disk after another and has each checked, until one fails: at every moment of so many, in each way
-// to lose what was not synced. The folder goes when the check returns.
+// to lose what was not synced; of every moment under make soak. The folder goes when the check returns.
 func (r *Recording) Recover(tb testing.TB, every int, check func(dir string, m *Moment)) {
 	tb.Helper()
-	r.recover(tb, check, func(i int) bool { return (i+1)%every == 0 || i+1 == len(r.operations) || Thorough() })
+	r.recover(tb, check, func(i int) bool { return (i+1)%every == 0 || i+1 == len(r.operations) || soak.InFull() })
 }
 
 // RecoverAtMarks does so at the moments of marks.
@@ -56,9 +55,6 @@ func (r *Recording) RecoverAtMarks(tb testing.TB, check func(dir string, m *Mome
 	tb.Helper()
 	r.recover(tb, check, func(i int) bool { return r.operations[i].Kind == mark })
 }
-
-// Thorough says whether tests look at every moment, and not at a sample: make soak-crashes asks for it.
-func Thorough() bool { return os.Getenv(allEnv) != "" }
 
 func (r *Recording) recover(tb testing.TB, check func(dir string, m *Moment), wanted func(i int) bool) {
 	tb.Helper()
@@ -103,7 +99,7 @@ func FastFolder(tb testing.TB) string {
 
 // ways is how many disks are laid out of one moment: one for each loss, and more for that which chance decides.
 func ways() uint64 {
-	if Thorough() {
+	if soak.InFull() {
 		return 6
 	}
 	return 3

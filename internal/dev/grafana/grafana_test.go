@@ -12,6 +12,7 @@ import (
 
 	"github.com/tensortap/tensortap/internal/dev/grafana/asked"
 	"github.com/tensortap/tensortap/internal/dev/grafana/plugin"
+	"github.com/tensortap/tensortap/internal/dev/soak"
 	"github.com/tensortap/tensortap/internal/dev/testbed"
 )
 
@@ -40,18 +41,10 @@ func TestOnOneEngine(t *testing.T) {
 	t.Run("choices that nobody offers", func(t *testing.T) { noChoiceIsReadAsSQL(t, db) })                 //nolint:paralleltest // one after the other
 }
 
-// atLength skips what takes a minute: make test asks each panel once.
-func atLength(t *testing.T) {
-	t.Helper()
-	if os.Getenv("TENSORTAP_ALL_DASHBOARDS") == "" {
-		t.Skip("SKIPPED: make test-dashboards asks for other choices and ranges, too")
-	}
-}
-
 // askAtLength checks the shape of all answers over several ranges.
 func askAtLength(t *testing.T, db *sql.DB, chosen map[string][]string) {
 	t.Helper()
-	atLength(t)
+	soak.Only(t)
 	now := time.Now()
 	for _, past := range []time.Duration{5 * time.Minute, 30 * 24 * time.Hour} {
 		askEverything(t, db, chosen, [2]time.Time{now.Add(-past), now})
@@ -255,7 +248,7 @@ func adHocFiltersAreRefused(t *testing.T, db *sql.DB) {
 // says nothing of syntax.
 func noChoiceIsReadAsSQL(t *testing.T, db *sql.DB) {
 	t.Helper()
-	atLength(t)
+	soak.Only(t)
 	chosen := choices(t, badRun, goodRun)
 	for name := range chosen {
 		chosen[name] = []string{badRun}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -41,6 +42,50 @@ func TestEveryTestAndTargetThatAPageNamesExists(t *testing.T) {
 	}
 }
 
+var update = flag.Bool("update", false, "mark the tests on pages that make soak alone runs") //nolint:gochecknoglobals // a flag of the test
+
+// mark follows the name of a test that make test leaves out.
+const mark = "°"
+
+// TestPagesMarkTheTestsThatSoakAloneRuns holds the marks against the tests themselves.
+func TestPagesMarkTheTestsThatSoakAloneRuns(t *testing.T) {
+	t.Parallel()
+	left := map[string]bool{}
+	leftOut := regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\) \{\n(?:\tt\.Parallel\(\)\n)?\tsoak\.Only\(t\)`)
+	readTests(t, func(text string) {
+		for _, found := range leftOut.FindAllStringSubmatch(text, -1) {
+			left[found[1]] = true
+		}
+	})
+	if len(left) == 0 {
+		t.Fatal("make test leaves no test out: the expression does not find them")
+	}
+	named := regexp.MustCompile("`(Test[A-Za-z0-9_]+)`" + mark + "?")
+	for _, page := range pages {
+		path := filepath.Join(recorded.Root(), "docs", page)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := named.ReplaceAllStringFunc(string(text), func(name string) string {
+			name = strings.TrimSuffix(name, mark)
+			if left[strings.Trim(name, "`")] {
+				return name + mark
+			}
+			return name
+		})
+		switch {
+		case want == string(text):
+		case *update:
+			if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			t.Errorf("docs/%s does not mark the tests that make test leaves out: run with -update", page)
+		}
+	}
+}
+
 // TestReliabilityHasARowForEachTrial counts them: T1 to T22, each with six cells.
 func TestReliabilityHasARowForEachTrial(t *testing.T) {
 	t.Parallel()
@@ -63,6 +108,24 @@ func declared(t *testing.T) map[string]bool {
 	t.Helper()
 	known := map[string]bool{}
 	name := regexp.MustCompile(`(?m)^(?:func |def )((?:Test|Fuzz|test_)\w+)\(`)
+	readTests(t, func(text string) {
+		for _, found := range name.FindAllStringSubmatch(text, -1) {
+			known[found[1]] = true
+		}
+	})
+	makefile, err := os.ReadFile(filepath.Join(recorded.Root(), "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range regexp.MustCompile(`(?m)^([a-z-]+):`).FindAllStringSubmatch(string(makefile), -1) {
+		known["make "+target[1]] = true
+	}
+	return known
+}
+
+// readTests reads the files of tests, Go's and Python's.
+func readTests(t *testing.T, read func(text string)) {
+	t.Helper()
 	err := filepath.WalkDir(recorded.Root(), func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // of a test beside this one
@@ -77,20 +140,10 @@ func declared(t *testing.T) map[string]bool {
 			return nil
 		}
 		text, err := os.ReadFile(path)
-		for _, found := range name.FindAllStringSubmatch(string(text), -1) {
-			known[found[1]] = true
-		}
+		read(string(text))
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	makefile, err := os.ReadFile(filepath.Join(recorded.Root(), "Makefile"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, target := range regexp.MustCompile(`(?m)^([a-z-]+):`).FindAllStringSubmatch(string(makefile), -1) {
-		known["make "+target[1]] = true
-	}
-	return known
 }
