@@ -351,7 +351,7 @@ WITH
             q.step AS step,
             arrayMap(item -> item.2, arraySort(groupArray((q.seq, concat(q.request, ' ', q.phase))))) AS requests
         FROM tap.requests AS q
-        WHERE q.run_id = xxh3(concat({run:String}, char(31))) AND arrayExists(last -> last.1 = q.rank AND q.step <= last.2, last_steps)
+        WHERE q.run_id = xxh3(concat({run:String}, char(31))) AND q.step <= transform(q.rank, last_steps.1, last_steps.2, toUInt64(0))
         GROUP BY
             q.rank,
             q.step
