@@ -25,7 +25,7 @@ import (
 
 // Arguments with which the test binary is a server of its own, as in a fleet.
 const (
-	natsServer   = "test-nats-server"   // FOLDER PORT
+	natsServer   = "test-nats-server"   // FOLDER PORT HOST
 	engineServer = "test-engine-server" // FOLDER PORT LIBRARY PROGRAM
 )
 
@@ -37,7 +37,7 @@ func beServer(args []string) {
 	var err error
 	switch args[0] {
 	case natsServer:
-		err = beNATS(args[1], args[2])
+		err = beNATS(args[1], args[2], args[3])
 	case engineServer:
 		err = beEngine(args[1], args[2], args[3], args[4])
 	case daysServer:
@@ -49,13 +49,13 @@ func beServer(args []string) {
 	os.Exit(program.ExitError)
 }
 
-func beNATS(dir, port string) error {
+func beNATS(dir, port, host string) error {
 	number, err := strconv.Atoi(port)
 	if err != nil {
 		return err
 	}
 	s, err := server.NewServer(&server.Options{
-		JetStream: true, StoreDir: dir, Host: "127.0.0.1", Port: number, NoSigs: true, NoLog: true, SyncAlways: true,
+		JetStream: true, StoreDir: dir, Host: host, Port: number, NoSigs: true, NoLog: true, SyncAlways: true,
 		MaxPayload: 8<<20 + 64<<10, JetStreamMaxStore: 100 << 30, Username: "tap", Password: serverSecret,
 		AuthTimeout: 30,
 	})
@@ -126,7 +126,14 @@ func (s *separate) kill() { _ = s.process.Kill() }
 
 func separateNATS(tb testing.TB) (s *separate, url string) {
 	tb.Helper()
-	s = newSeparate(tb, natsServer)
+	return separateNATSAt(tb, "127.0.0.1")
+}
+
+// separateNATSAt has one listen at that address of this host.
+func separateNATSAt(tb testing.TB, host string) (s *separate, url string) {
+	tb.Helper()
+	s = newSeparate(tb, natsServer, host)
+	s.address = net.JoinHostPort(host, s.args[2])
 	return s, "nats://tap:not%20a%20secret@" + s.address
 }
 
