@@ -64,7 +64,7 @@ func (a *app) replaying(ctx context.Context, r replayed, job func(context.Contex
 
 func (a *app) waitReplayed(ctx context.Context, client *system.Client) error {
 	progress := a.progress("replay")
-	messages, err := client.WaitReplayed(ctx, progress.set)
+	messages, err := client.WaitReplayed(ctx, progress.set, a.waiting())
 	progress.finish()
 	if err != nil {
 		return err

@@ -59,10 +59,7 @@ func (a *app) restore(ctx context.Context, client *system.Client, from *archiveT
 	if err != nil {
 		return err
 	}
-	if _, err := client.WaitReplayed(ctx, func(_, _ int64) {}); err != nil {
-		return err
-	}
-	if _, err := client.Reclaim(ctx); err != nil {
+	if err := client.FinishRestore(ctx, a.waiting()); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(a.stdout, "restored %s, %s, that stream and tables lacked; they had %s\n",

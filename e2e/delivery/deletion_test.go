@@ -131,7 +131,7 @@ func TestADeletionThatIsKilledIsFinishedByTheNextStart(t *testing.T) {
 	data := t.TempDir()
 	u := program.StartUp(t, data, "--archive-age", "100ms")
 	sources := twoRuns(t, u)
-	makeOld(t, sources[0].dir)
+	makeOld(t, sources[0].dir, 100*time.Hour)
 	u.Publish(t, sources[0].dir, "old")
 	u.Publish(t, sources[0].dir, "reduced")
 	rules := program.TextFile(t, "rules:\n  - {runs: reduced, keep_only_verdicts_after: 1h}\n  - {runs: \"*\", delete_after: 1h}\n")
@@ -172,7 +172,7 @@ func TestNoRunGoesByTheRulesWhileTheTablesAreBehind(t *testing.T) {
 	data := t.TempDir()
 	u := program.StartUp(t, data)
 	dir := recorded.Unpack(t, "A_llama_mix_statistics")
-	makeOld(t, dir)
+	makeOld(t, dir, 100*time.Hour)
 	u.Publish(t, dir, "old")
 	u.Settle(t)
 	js := program.ConnectStream(t, u.Endpoint.NATS)
@@ -236,10 +236,10 @@ func watchFates(t *testing.T, u *program.Up) <-chan struct{} {
 	return decided
 }
 
-// makeOld has the files of a dump be of some days ago.
-func makeOld(t *testing.T, dir string) {
+// makeOld has the files of a dump be of so long ago.
+func makeOld(t *testing.T, dir string, ago time.Duration) {
 	t.Helper()
-	before := time.Now().Add(-100 * time.Hour)
+	before := time.Now().Add(-ago)
 	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
 		return errors.Join(err, os.Chtimes(path, before, before))
 	})

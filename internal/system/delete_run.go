@@ -55,17 +55,22 @@ func (c *Client) deleteRun(ctx context.Context, d *Deletion, evenPinned bool) ([
 		}
 		return nil, err
 	}
-	filled := filling{}
+	filled, heard := filling{}, c.now()
 	for {
 		fate, err := fates.Of(ctx, schemas.RunID(d.Run))
-		if err == nil && fate.GoneNs == 0 {
+		if err == nil && fate.GoneNs != 0 {
+			return c.roomOf(ctx, d.Run)
+		}
+		if err == nil {
 			err = c.mayWait(ctx, &fate, &filled)
 		}
-		if err != nil {
+		switch now := c.now(); {
+		case err == nil:
+			heard = now
+		case !away(err):
 			return nil, err
-		}
-		if fate.GoneNs != 0 {
-			return c.roomOf(ctx, d.Run)
+		case now.Sub(heard) > unservedFor: // longer than servers take to find another that leads
+			return nil, fmt.Errorf("it is decided that run %s goes, and who fills the stores goes on with that, but the stream does not answer: %w", d.Run, err)
 		}
 		select {
 		case <-time.After(deletedLook):

@@ -51,6 +51,13 @@ func (c *Client) Lifetimes(ctx context.Context, rules retention.Rules) ([]Lifeti
 		if len(lives) == 0 {
 			continue
 		}
+		if slices.ContainsFunc(lives, func(l Lifetime) bool { return !l.Goes.After(c.now()) }) {
+			heard, err := c.lastHeard(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			lives = notBefore(lives, rules.Going(name, heard))
+		}
 		why, err := c.against(ctx, name, fate.PinnedNs != 0)
 		if err != nil {
 			return nil, err
@@ -62,6 +69,26 @@ func (c *Client) Lifetimes(ctx context.Context, rules retention.Rules) ([]Lifeti
 	}
 	slices.SortStableFunc(all, func(a, b Lifetime) int { return a.Goes.Compare(b.Goes) })
 	return all, nil
+}
+
+// lastHeard is when the stream had the last sign of life of a run, by its server's clock; that of a rank may be days behind. It is zero where
+// the stream has none, as of files.
+func (c *Client) lastHeard(ctx context.Context, run string) (time.Time, error) {
+	last, err := pipelines.LastUnder(ctx, c.stream, schemas.Heartbeat().Kind()+"."+schemas.FormatID(schemas.RunID(run))+".*")
+	if last == nil || err != nil {
+		return time.Time{}, err
+	}
+	return last.Time, nil
+}
+
+// notBefore has nothing go before that time of its part.
+func notBefore(lives []Lifetime, goes map[string]time.Time) []Lifetime {
+	for i := range lives {
+		if least := goes[lives[i].Part]; least.After(lives[i].Goes) {
+			lives[i].Goes = least
+		}
+	}
+	return lives
 }
 
 // livesOf are those of one run whose last event was then.

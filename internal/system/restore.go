@@ -27,6 +27,7 @@ type Restored struct {
 	Deleted uint64 // messages of runs that were deleted, or of parts that were removed
 
 	stored  []*schemas.Ledger // what the stream has, and the tables
+	sent    *schemas.Ledger
 	deleted retention.DeletedParts
 }
 
@@ -64,15 +65,24 @@ func (r *Restored) outcome(err error) audit.Outcome {
 
 // restore publishes those messages of an archive, named so for people, that are nowhere else.
 func (c *Client) restore(ctx context.Context, from string, messages iter.Seq2[schemas.Message, error], progress func(done, all int64), waiting func(error)) (Restored, error) {
-	a := newAccount()
-	err := c.readWhole(ctx, a)
+	r := Restored{stored: []*schemas.Ledger{nil, nil}, sent: schemas.NewLedger()}
+	err := patiently(ctx, waiting, func() (err error) {
+		r.stored[0], err = c.heldStream(ctx)
+		return err
+	})
 	if errors.Is(err, pipelines.ErrUnreadable) {
 		err = fmt.Errorf("%w; move %s away, but keep it, and restore again: the archive makes a new stream", err, filepath.Join(string(c.Endpoint.Folder), "nats"))
 	}
 	if err != nil {
 		return Restored{}, err
 	}
-	tables, err := c.heldTables(ctx, 10*waitEvery)
+	err = patiently(ctx, waiting, func() (err error) {
+		if r.stored[1], err = c.heldTables(ctx, 10*waitEvery); err != nil {
+			return err
+		}
+		r.deleted, err = c.deletedParts(ctx)
+		return err
+	})
 	if err != nil {
 		return Restored{}, err
 	}
@@ -81,11 +91,6 @@ func (c *Client) restore(ctx context.Context, from string, messages iter.Seq2[sc
 		return Restored{}, err
 	}
 	defer publisher.Close()
-	deleted, err := c.deletedParts(ctx)
-	if err != nil {
-		return Restored{}, err
-	}
-	r := Restored{stored: []*schemas.Ledger{a.stream, tables}, deleted: deleted}
 	for message, err := range messages {
 		if err == nil {
 			err = r.publish(ctx, publisher, message)
@@ -98,7 +103,45 @@ func (c *Client) restore(ctx context.Context, from string, messages iter.Seq2[sc
 		}
 		progress(int64(r.Messages+r.Held), -1) //nolint:gosec // a count of messages
 	}
-	return r, publisher.Flush(ctx)
+	err = publisher.Flush(ctx)
+	if err == nil && publisher.Metrics().Snapshot().Duplicates > 0 {
+		err = patiently(ctx, waiting, func() error { return c.requireTaken(ctx, &r) })
+	}
+	return r, err
+}
+
+// heldStream is what the stream has. It fails where that is damaged.
+func (c *Client) heldStream(ctx context.Context) (*schemas.Ledger, error) {
+	a := newAccount()
+	err := c.readWhole(ctx, a)
+	return a.stream, err
+}
+
+// requireTaken fails unless the stream has what was sent. It answers a message whose id it had within its window as if it kept it; where it
+// had it and lost it, as when it was emptied, it keeps neither.
+func (c *Client) requireTaken(ctx context.Context, r *Restored) error {
+	held, err := c.heldStream(ctx)
+	if err != nil {
+		return err
+	}
+	dropped := r.sent.Without(held).Count()
+	if dropped == 0 {
+		return nil
+	}
+	r.Messages -= min(dropped, r.Messages)
+	window := pipelines.DefaultConfig().Stream.DuplicateWindow
+	return fmt.Errorf("the stream dropped %s: it had the same within %v and has them no more: restore again after that time", plural.Of(dropped, "message"), window)
+}
+
+// FinishRestore waits until the stores have what was restored, and makes again what the stream's server knew beside its messages.
+func (c *Client) FinishRestore(ctx context.Context, waiting func(error)) error {
+	if _, err := c.WaitReplayed(ctx, func(_, _ int64) {}, waiting); err != nil {
+		return err
+	}
+	return patiently(ctx, waiting, func() error {
+		_, err := c.Reclaim(ctx)
+		return err
+	})
 }
 
 func (r *Restored) note(err error) {
@@ -119,6 +162,7 @@ func (r *Restored) publish(ctx context.Context, to *pipelines.Publisher, message
 		return nil
 	}
 	r.stored[0].Add(batch)
+	r.sent.Add(batch)
 	r.Messages++
 	r.Rows += uint64(message.Header.Rows) //nolint:gosec // at least 1
 	return to.Publish(ctx, message)

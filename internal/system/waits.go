@@ -65,8 +65,17 @@ func (c *Client) waitFor(ctx context.Context, last uint64, patience time.Duratio
 }
 
 // WaitReplayed returns, after a start with Replay, when every store holds all
-// of the stream, and how many messages that is.
-func (c *Client) WaitReplayed(ctx context.Context, progress func(done, all int64)) (uint64, error) {
+// of the stream, and how many messages that is. It tells why it waits for the
+// stream's servers, and nil when that is over.
+func (c *Client) WaitReplayed(ctx context.Context, progress func(done, all int64), waiting func(error)) (messages uint64, err error) {
+	err = patiently(ctx, waiting, func() error {
+		messages, err = c.waitReplayed(ctx, progress)
+		return err
+	})
+	return messages, err
+}
+
+func (c *Client) waitReplayed(ctx context.Context, progress func(done, all int64)) (uint64, error) {
 	stream, err := c.streamInfo(ctx)
 	if err != nil {
 		return 0, err
