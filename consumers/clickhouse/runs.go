@@ -187,16 +187,24 @@ func byDependence() []schemas.Table {
 
 // removeRows spares tables without such rows the mutation.
 func removeRows(ctx context.Context, conn driver.Conn, table, condition string) error {
-	var some uint64
-	name := storeDatabase + "." + table
-	if err := conn.QueryRow(ctx, "SELECT count() FROM (SELECT 1 FROM "+name+" WHERE "+condition+" LIMIT 1)").Scan(&some); err != nil {
-		return fmt.Errorf("look for rows to remove from table %s: %w", table, err)
+	name, synced := storeDatabase+"."+table, 0
+	for {
+		err := awaitMutations(ctx, conn, table)
+		if hasCode(err, accessDenied) { // of a server elsewhere, whose user may not see them
+			err, synced = nil, 2
+		}
+		if err != nil {
+			return fmt.Errorf("remove rows from table %s: %w", table, err)
+		}
+		var some uint64
+		if err := conn.QueryRow(ctx, "SELECT count() FROM (SELECT 1 FROM "+name+" WHERE "+condition+" LIMIT 1)").Scan(&some); err != nil {
+			return fmt.Errorf("look for rows to remove from table %s: %w", table, err)
+		}
+		if some == 0 {
+			return nil
+		}
+		if err := conn.Exec(ctx, fmt.Sprintf("ALTER TABLE %s DELETE WHERE %s SETTINGS mutations_sync = %d", name, condition, synced)); err != nil {
+			return fmt.Errorf("remove rows from table %s: %w", table, err)
+		}
 	}
-	if some == 0 {
-		return nil
-	}
-	if err := conn.Exec(ctx, "ALTER TABLE "+name+" DELETE WHERE "+condition+" SETTINGS mutations_sync = 2"); err != nil {
-		return fmt.Errorf("remove rows from table %s: %w", table, err)
-	}
-	return nil
 }
