@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -36,7 +37,7 @@ func awaitMutations(ctx context.Context, conn driver.Conn, table string) error {
 		case m.narrow == 0:
 			narrow = 0
 		case narrow >= narrowFor:
-			return fmt.Errorf("no space left on device: the disk of the tables has no room for another copy of %d parts of it", m.narrow)
+			return errors.New("no space left on device: the disk of the tables has no room to write parts of it anew")
 		}
 		select {
 		case <-time.After(pause):
