@@ -227,7 +227,7 @@ ROLES_MINUTES ?= 15
 
 .PHONY: soak-roles
 soak-roles: build engine ## ROLES_MINUTES of a fleet: three NATS servers, two engines, four consumers, killed, frozen and cut off by turns: docs/roles.md
-	TENSORTAP_ROLES_MINUTES=$(ROLES_MINUTES) go test -count=1 -timeout 12h -v -run 'TestSoak$$' ./e2e/roles/
+	TENSORTAP_ROLES_MINUTES=$(ROLES_MINUTES) go test -count=1 -timeout 12h -v -run 'TestSoak$$|TestAStreamOfThreeServers' ./e2e/roles/
 
 DAYS ?= 30
 

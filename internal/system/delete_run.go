@@ -22,6 +22,8 @@ const (
 	// unservedFor is how long nobody may ask for messages for a store before it is not waited for: longer than it takes until another
 	// process has what a dead one had.
 	unservedFor = 20 * time.Second
+	// leaderlessFor is longer than servers on a busy machine take until each stream and consumer has another that leads.
+	leaderlessFor = 3 * time.Minute
 )
 
 // DeleteRun decides durably that a run goes, and returns once nothing is left of it, with what is measured then. An error
@@ -69,7 +71,7 @@ func (c *Client) deleteRun(ctx context.Context, d *Deletion, evenPinned bool) ([
 			heard = now
 		case !away(err):
 			return nil, err
-		case now.Sub(heard) > unservedFor: // longer than servers take to find another that leads
+		case now.Sub(heard) > leaderlessFor:
 			return nil, fmt.Errorf("it is decided that run %s goes, and who fills the stores goes on with that, but the stream does not answer: %w", d.Run, err)
 		}
 		select {
