@@ -102,10 +102,16 @@ func (e engineTrial) checkPoisoned() {
 		Op      string `json:"op"`
 		Phase   string `json:"phase"`
 		Step    int    `json:"first_step"`
+
+		FiniteCount int `json:"finite_step_count"`
 	}](e, "poisoned-requests", "--run", "scene")
 	var got []string
 	for _, r := range rows {
-		got = append(got, nameOf(r.Request)+" "+r.How)
+		how := r.How
+		if how == "suspect" && r.FiniteCount > 0 {
+			how = "shared" // it went on, and met later what the culprit had left in a page of the cache
+		}
+		got = append(got, nameOf(r.Request)+" "+how)
 	}
 	what := "one request brings a NaN: poisoned-requests names it and its batch"
 	if len(rows) == 0 {

@@ -10,7 +10,7 @@
 -- A parameter that holds NaN harms no request that does not read that part of it: only what modules and functions give
 -- counts. How: suspect, in a rank's first step that was not finite, and since then in no finite one, as what a request
 -- leaves in the KV cache comes back in each of its steps; or alone in one that was not, which nobody else can have
--- brought. Shared, in that first step, or not finite but in steps of a suspect (an engine may prefill apart), and finite
+-- brought, unless it was finite before: then it may have met what another left in the cache, and clears nobody. Shared, in that first step, or not finite but in steps of a suspect (an engine may prefill apart), and finite
 -- again without, or never without a suspect that was alone. Same prompt, as one of the first step, whose pages a cache of
 -- prefixes hands on. Later, in a later step of that kind.
 WITH
@@ -107,6 +107,8 @@ WITH
             in_first,
             is_finite,
             max(in_first) OVER (PARTITION BY request) = 1 AND max(is_bad AND is_alone) OVER (PARTITION BY request) = 1 AS is_proven,
+            -- Finite in between, it may have met what another left in the KV cache.
+            is_proven AND ifNull(min(if(is_bad AND is_alone, toNullable(step), NULL)) OVER (PARTITION BY request) < min(if(is_finite, toNullable(step), NULL)) OVER (PARTITION BY request), 1) AS clears_others,
             is_proven OR (max(in_first) OVER (PARTITION BY request) = 1 AND max(is_finite) OVER (PARTITION BY request) = 0) AS is_suspect,
             prompt_hash != 0 AND max(in_first) OVER (PARTITION BY prompt_hash) = 1 AS of_first_prompt
         FROM parts
@@ -130,7 +132,7 @@ WITH
             of_first_prompt,
             is_proven,
             is_suspect,
-            max(is_proven) OVER (PARTITION BY rank, step) AS with_proven,
+            max(clears_others) OVER (PARTITION BY rank, step) AS with_proven,
             max(is_suspect) OVER (PARTITION BY rank, step) AS with_suspect
         FROM judged
     ),
@@ -175,6 +177,7 @@ LEFT ANY JOIN tap.ops AS op ON op.op_id = tupleElement(each.met, 3)
 WHERE bad_count > 0 OR how = 'same prompt'
 ORDER BY
     indexOf(['suspect', 'shared', 'same prompt', 'later'], how),
+    how = 'suspect' AND finite_count > 0,
     not_finite_step_count DESC,
     first_step,
     rank,
