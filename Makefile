@@ -176,7 +176,7 @@ SOAKS := hour kills crashes damage tests dashboards torch roles month load
 
 .PHONY: soak
 soak: ## what make test has no time for: WHAT=hour, kills, crashes, damage, tests, dashboards, torch, roles, month, load or all; the first two if not given: docs/RELIABILITY.md
-	$(MAKE) $(addprefix soak-,$(subst all,$(SOAKS),$(or $(WHAT),hour kills)))
+	$(MAKE) $(addprefix soak-,$(patsubst all,$(SOAKS),$(or $(WHAT),hour kills)))
 
 .PHONY: soak-hour
 soak-hour: build engine ## an hour under load: kills of every part, damage to every store, the database away
@@ -185,8 +185,8 @@ soak-hour: build engine ## an hour under load: kills of every part, damage to ev
 		$(if $(WRITE),TENSORTAP_SOAK_REPORT=$(CURDIR)/docs/RELIABILITY.md) go test -count=1 -timeout 24h -v ./e2e/soak/
 
 .PHONY: soak-kills
-soak-kills: build engine ## single tests, with a tenth of KILLS each
-	TENSORTAP_SOAK_KILLS=$$(($(KILLS) / 10)) go test -count=1 -timeout 60m -v -run 'Soak|Kill|BadNetwork' ./e2e/delivery/ ./consumers/...
+soak-kills: build engine ## kills in single tests, a tenth of KILLS each
+	TENSORTAP_SOAK=1 TENSORTAP_SOAK_KILLS=$$(($(KILLS) / 10)) go test -count=1 -timeout 60m -v -run 'Soak|Kill|BadNetwork' ./e2e/delivery/ ./consumers/...
 
 .PHONY: soak-crashes
 soak-crashes: build ## a kill and a loss of power at every single operation on the disk, where make test takes a sample
@@ -197,7 +197,7 @@ soak-damage: build engine ## every kind of file damaged in every way, while up i
 	TENSORTAP_SOAK=1 go test -count=1 -timeout 60m -v -run 'TestEveryDamageIsNamedAndMended' ./e2e/delivery/
 
 .PHONY: soak-tests
-soak-tests: build engine venv venv-torch kernel ## all tests that make test leaves out, and all cases of which it takes a sample
+soak-tests: build engine venv venv-torch kernel ## all of e2e/collector and e2e/delivery, with the tests and cases that make test leaves out
 	TENSORTAP_SOAK=1 go test -count=1 -timeout 3h ./e2e/collector/ ./e2e/delivery/
 
 VERSITYGW := $(TOOLS)/versitygw-v1.8.0
@@ -227,7 +227,7 @@ ROLES_MINUTES ?= 15
 
 .PHONY: soak-roles
 soak-roles: build engine ## ROLES_MINUTES of a fleet: three NATS servers, two engines, four consumers, killed, frozen and cut off by turns: docs/roles.md
-	TENSORTAP_ROLES_MINUTES=$(ROLES_MINUTES) go test -count=1 -timeout 12h -v -run 'TestSoak$$|TestAStreamOfThreeServers' ./e2e/roles/
+	TENSORTAP_SOAK=1 TENSORTAP_ROLES_MINUTES=$(ROLES_MINUTES) go test -count=1 -timeout 12h -v -run 'TestSoak$$|TestAStreamOfThreeServers' ./e2e/roles/
 
 DAYS ?= 30
 

@@ -72,7 +72,7 @@ func addSteps(ctx context.Context, conn driver.Conn, run string, steps []stepToA
 		if steps[0].wrong {
 			// Steps between these are right, and are added up again by the next round.
 			condition := fmt.Sprintf("run_id = %d AND step BETWEEN %d AND %d", schemas.RunID(run), first, last)
-			if err := removeRows(ctx, conn, derivedTable, condition); err != nil {
+			if err := DeleteRows(ctx, conn, derivedTable, condition); err != nil {
 				return err
 			}
 		} else if err := conn.Exec(ctx, trendInsert(run, first, last)); err != nil {

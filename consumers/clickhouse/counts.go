@@ -55,9 +55,8 @@ func Remove(ctx context.Context, conn driver.Conn, batches []schemas.Batches) er
 	}
 	for kind, conditions := range byKind {
 		for some := range slices.Chunk(conditions, removedAtOnce) {
-			statement := fmt.Sprintf("ALTER TABLE %s.%s DELETE WHERE (%s) SETTINGS mutations_sync = 2", storeDatabase, kind, strings.Join(some, ") OR ("))
-			if err := conn.Exec(ctx, statement); err != nil {
-				return fmt.Errorf("remove %d batches from table %s: %w", len(some), kind, err)
+			if err := DeleteRows(ctx, conn, kind, "("+strings.Join(some, ") OR (")+")"); err != nil {
+				return fmt.Errorf("remove %d batches: %w", len(some), err)
 			}
 		}
 	}

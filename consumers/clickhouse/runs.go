@@ -121,13 +121,13 @@ func RemoveRun(ctx context.Context, conn driver.Conn, runID uint64) error {
 		if run, _ := owner(table); run == "" {
 			continue
 		}
-		if err := removeRows(ctx, conn, table.Kind(), removal(table, runID)); err != nil {
+		if err := DeleteRows(ctx, conn, table.Kind(), removal(table, runID)); err != nil {
 			return err
 		}
 	}
 	_ = conn.Exec(ctx, "SYSTEM WAIT VIEW "+storeDatabase+"."+derivingView)
 	for _, table := range []string{derivedTable, removedPartsTable} {
-		if err := removeRows(ctx, conn, table, fmt.Sprintf("run_id = %d", runID)); err != nil {
+		if err := DeleteRows(ctx, conn, table, fmt.Sprintf("run_id = %d", runID)); err != nil {
 			return err
 		}
 	}
@@ -137,7 +137,7 @@ func RemoveRun(ctx context.Context, conn driver.Conn, runID uint64) error {
 // RemoveKinds is RemoveRun for some kinds of a run's events, that have its id. What is added up of them stays.
 func RemoveKinds(ctx context.Context, conn driver.Conn, runID uint64, kinds ...string) error {
 	for _, kind := range kinds {
-		if err := removeRows(ctx, conn, kind, fmt.Sprintf("run_id = %d", runID)); err != nil {
+		if err := DeleteRows(ctx, conn, kind, fmt.Sprintf("run_id = %d", runID)); err != nil {
 			return err
 		}
 	}
@@ -183,28 +183,4 @@ func byDependence() []schemas.Table {
 		found = append(found, table)
 	}
 	return append(found, finding...)
-}
-
-// removeRows spares tables without such rows the mutation.
-func removeRows(ctx context.Context, conn driver.Conn, table, condition string) error {
-	name, synced := storeDatabase+"."+table, 0
-	for {
-		err := awaitMutations(ctx, conn, table)
-		if hasCode(err, accessDenied) { // of a server elsewhere, whose user may not see them
-			err, synced = nil, 2
-		}
-		if err != nil {
-			return fmt.Errorf("remove rows from table %s: %w", table, err)
-		}
-		var some uint64
-		if err := conn.QueryRow(ctx, "SELECT count() FROM (SELECT 1 FROM "+name+" WHERE "+condition+" LIMIT 1)").Scan(&some); err != nil {
-			return fmt.Errorf("look for rows to remove from table %s: %w", table, err)
-		}
-		if some == 0 {
-			return nil
-		}
-		if err := conn.Exec(ctx, fmt.Sprintf("ALTER TABLE %s DELETE WHERE %s SETTINGS mutations_sync = %d", name, condition, synced)); err != nil {
-			return fmt.Errorf("remove rows from table %s: %w", table, err)
-		}
-	}
 }

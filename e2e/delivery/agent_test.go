@@ -14,7 +14,6 @@ import (
 
 	"github.com/tensortap/tensortap/e2e/internal/program"
 	"github.com/tensortap/tensortap/e2e/internal/torch"
-	"github.com/tensortap/tensortap/internal/dev/soak"
 	"github.com/tensortap/tensortap/internal/dev/testbed"
 	"github.com/tensortap/tensortap/schemas"
 )
@@ -151,7 +150,6 @@ func TestAgentsThatAreKilledLoseAndDoubleNothing(t *testing.T) {
 
 func TestASystemThatIsKilledWithItsAgentLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
-	soak.Only(t)
 	p, data := newTwoWriters(t, "killed"), t.TempDir()
 	random := rand.New(rand.NewPCG(5, 6))
 	for range soakKills(t, 5) {

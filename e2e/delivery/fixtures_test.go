@@ -73,6 +73,9 @@ func unpackAll(tb testing.TB) map[string]string {
 		}
 		dirs[name] = filepath.Join(root, name, "dump")
 	}
+	if !soak.InFull() && len(dirs) != len(ofEachKind()) {
+		tb.Fatalf("of the recorded dumps %q there are only %v", ofEachKind(), slices.Sorted(maps.Keys(dirs)))
+	}
 	return dirs
 }
 

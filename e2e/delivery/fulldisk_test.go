@@ -103,7 +103,6 @@ func TestAFullDiskUnderTheEngineHoldsEvents(t *testing.T) {
 
 func TestAFullDiskUnderTheArchiveHoldsEvents(t *testing.T) {
 	t.Parallel()
-	soak.Only(t)
 	fullStore(t, "archive", "32m")
 }
 

@@ -13,21 +13,21 @@ import (
 	"github.com/tensortap/tensortap/e2e/internal/program"
 	"github.com/tensortap/tensortap/internal/dev/natscluster"
 	"github.com/tensortap/tensortap/internal/dev/recorded"
+	"github.com/tensortap/tensortap/internal/dev/soak"
 	"github.com/tensortap/tensortap/pipelines"
 	"github.com/tensortap/tensortap/schemas"
 )
 
 // TestAStreamOfThreeServersLosesTheOneThatLeads kills it while a run is deleted and while an archive is restored: each command ends
-// with status 0 and has done what it says; where the answer to its decision was lost, deleting is asked again.
+// and has done what it says. Deleting may end with status 2, where the answer to its decision was lost, and is asked again.
 func TestAStreamOfThreeServersLosesTheOneThatLeads(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("TENSORTAP_ROLES_MINUTES") == "" {
-		t.Skip("elections on a busy machine take a minute: make soak-roles")
-	}
+	soak.Only(t) // elections take minutes on a busy machine
 	f := &fleet{Cluster: natscluster.Start(t)}
 	f.js = program.ConnectStream(t, strings.Join(f.URL[1:], ","))
 	u := f.system(t, t.TempDir())
 	f.replicate(t)
+	published := time.Now()
 	for i, dump := range []string{recorded.Unpack(t, "A_llama_mix_statistics"), recorded.Unpack(t, "D_tp_golden"), recorded.Unpack(t, "A_llama_mix_statistics")} {
 		u.Publish(t, dump, fmt.Sprint("run", i))
 	}
@@ -53,7 +53,8 @@ func TestAStreamOfThreeServersLosesTheOneThatLeads(t *testing.T) {
 	}
 	fresh := program.Setting{Data: t.TempDir(), Env: u.Env}
 	restore := []string{"restore", "--from", filepath.Join(u.Data, "archive")}
-	if out := program.Run(t, fresh, restore...); out.Status != program.ExitError { // it knows all ids, and has nothing
+	// The server knows the ids for so long, and has nothing.
+	if out := program.Run(t, fresh, restore...); out.Status != program.ExitError && time.Since(published) < kept.CachedInfo().Config.Duplicates {
 		t.Errorf("restore into a stream that was emptied: %v", out)
 	}
 	cfg := kept.CachedInfo().Config
@@ -108,7 +109,14 @@ func (f *fleet) decided(tb testing.TB, run string) func() {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return func() { <-watcher.Updates() }
+	tb.Cleanup(func() { _ = watcher.Stop() })
+	return func() {
+		select {
+		case <-watcher.Updates():
+		case <-time.After(program.Patience):
+			tb.Errorf("run %s: nothing was decided within %v", run, program.Patience)
+		}
+	}
 }
 
 // begun waits, once it is called, until the stream has something.

@@ -35,7 +35,7 @@ func TestSoak(t *testing.T) {
 	t.Parallel()
 	text := os.Getenv("TENSORTAP_ROLES_MINUTES")
 	if text == "" {
-		t.Skip("minutes: make soak-roles")
+		t.Skip("minutes: make soak WHAT=roles")
 	}
 	length, err := time.ParseDuration(text + "m")
 	if err != nil {

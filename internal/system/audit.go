@@ -57,7 +57,7 @@ func (c *Client) note(ctx context.Context, m schemas.Message) error {
 		case err := <-sent.Err():
 			return noRoom(err)
 		case <-ctx.Done():
-			return fmt.Errorf("the stream did not take it, as where its disk is full or its servers are away, of which their log says more: %w", ctx.Err())
+			return fmt.Errorf("the stream did not answer: its disk may be full, or its servers away; their log says more: %w", ctx.Err())
 		case <-look.C: // who may not write is not answered
 			if err := c.stream.Conn().LastError(); errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), strconv.Quote(m.Subject())) {
 				return fmt.Errorf("this user of NATS may not write it: %w", nats.ErrPermissionViolation)

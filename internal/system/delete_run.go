@@ -22,8 +22,8 @@ const (
 	// unservedFor is how long nobody may ask for messages for a store before it is not waited for: longer than it takes until another
 	// process has what a dead one had.
 	unservedFor = 20 * time.Second
-	// leaderlessFor is longer than servers on a busy machine take until each stream and consumer has another that leads.
-	leaderlessFor = 3 * time.Minute
+	// leaderPatience is longer than each stream and consumer takes to get a new leader on a busy machine.
+	leaderPatience = 3 * time.Minute
 )
 
 // DeleteRun decides durably that a run goes, and returns once nothing is left of it, with what is measured then. An error
@@ -57,7 +57,7 @@ func (c *Client) deleteRun(ctx context.Context, d *Deletion, evenPinned bool) ([
 		}
 		return nil, err
 	}
-	filled, heard := filling{}, c.now()
+	filled, answered := filling{}, c.now()
 	for {
 		fate, err := fates.Of(ctx, schemas.RunID(d.Run))
 		if err == nil && fate.GoneNs != 0 {
@@ -68,10 +68,10 @@ func (c *Client) deleteRun(ctx context.Context, d *Deletion, evenPinned bool) ([
 		}
 		switch now := c.now(); {
 		case err == nil:
-			heard = now
+			answered = now
 		case !away(err):
 			return nil, err
-		case now.Sub(heard) > leaderlessFor:
+		case now.Sub(answered) > leaderPatience:
 			return nil, fmt.Errorf("it is decided that run %s goes, and who fills the stores goes on with that, but the stream does not answer: %w", d.Run, err)
 		}
 		select {

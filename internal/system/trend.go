@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"github.com/tensortap/tensortap/consumers/clickhouse"
 )
 
 // The copy that trends are read from, tap_store.trend, is filled by the
@@ -56,9 +58,8 @@ func (c *Client) removeWrongTrend(ctx context.Context) (int, error) {
 		for i := range some {
 			steps[i] = some[i].Step
 		}
-		statement := "ALTER TABLE tap_store.trend DELETE WHERE (run_id, step) IN (" + strings.Join(steps, ", ") + ") SETTINGS mutations_sync = 1"
-		if err := c.exec(ctx, statement); err != nil {
-			return removed, fmt.Errorf("remove %d wrong steps from tap_store.trend: %w", len(some), err)
+		if err := clickhouse.DeleteRows(ctx, c.database, "trend", "(run_id, step) IN ("+strings.Join(steps, ", ")+")"); err != nil {
+			return removed, fmt.Errorf("remove %d wrong steps: %w", len(some), err)
 		}
 		removed += len(some)
 	}

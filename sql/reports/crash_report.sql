@@ -382,6 +382,17 @@ WITH
         )
         GROUP BY rank
     ),
+    (
+        SELECT groupArray((rank, latest))
+        FROM
+        (
+            SELECT
+                rank,
+                max(event_time_ns) AS latest
+            FROM written
+            GROUP BY rank
+        )
+    ) AS latest_lines,
     said AS (
         SELECT
             rank,
@@ -392,18 +403,8 @@ WITH
             SELECT
                 line.rank AS rank,
                 line.text AS text
-            FROM
-            (
-                SELECT
-                    rank,
-                    text,
-                    event_time_ns,
-                    epoch,
-                    seq,
-                    max(event_time_ns) OVER (PARTITION BY rank) AS latest
-                FROM written
-            ) AS line
-            WHERE line.event_time_ns > line.latest - 60000000000 AND trimBoth(line.text) != ''
+            FROM written AS line
+            WHERE line.event_time_ns > transform(line.rank, latest_lines.1, latest_lines.2, toInt64(0)) - 60000000000 AND trimBoth(line.text) != ''
             ORDER BY
                 line.rank,
                 line.event_time_ns DESC,

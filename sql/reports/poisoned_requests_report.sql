@@ -9,9 +9,10 @@
 -- Parameter limit = 100: greatest number of rows.
 -- A parameter that holds NaN harms no request that does not read that part of it: only what modules and functions give
 -- counts. How: suspect, in a rank's first step that was not finite, and since then in no finite one, as what a request
--- leaves in the KV cache comes back in each of its steps; or alone in one that was not, which nobody else can have
--- brought, unless it was finite before: then it may have met what another left in the cache, and clears nobody. Shared, in that first step, or not finite but in steps of a suspect (an engine may prefill apart), and finite
--- again without, or never without a suspect that was alone. Same prompt, as one of the first step, whose pages a cache of
+-- leaves in the KV cache comes back in each of its steps; or later alone in one that was not. If it was finite in no step
+-- before that, it brought the NaN, and clears the others. Else it may have met what another left in the cache: it comes
+-- after the others. Shared, in that first step, or not finite but in steps of a suspect (an engine may prefill apart), and
+-- finite again without, or never without a suspect that clears it. Same prompt, as one of the first step, whose pages a cache of
 -- prefixes hands on. Later, in a later step of that kind.
 WITH
     bad_steps AS (
@@ -132,7 +133,7 @@ WITH
             of_first_prompt,
             is_proven,
             is_suspect,
-            max(clears_others) OVER (PARTITION BY rank, step) AS with_proven,
+            max(clears_others) OVER (PARTITION BY rank, step) AS with_clearing,
             max(is_suspect) OVER (PARTITION BY rank, step) AS with_suspect
         FROM judged
     ),
@@ -142,7 +143,7 @@ WITH
             max(in_first) AS was_in_first,
             max(is_proven) AS was_proven,
             max(is_suspect) AS was_suspect,
-            countIf(is_bad AND NOT with_proven) AS without_proven_count,
+            countIf(is_bad AND NOT with_clearing) AS without_clearing_count,
             countIf(is_bad AND NOT with_suspect) AS without_suspect_count,
             countIf(is_bad) AS bad_count,
             countIf(is_finite) AS finite_count,
@@ -156,8 +157,8 @@ WITH
 SELECT
     each.request AS request,
     multiIf(
-        was_suspect AND (was_proven OR without_proven_count > 0), 'suspect',
-        was_in_first OR (bad_count > 0 AND without_suspect_count = 0 AND finite_count > 0) OR (bad_count > 0 AND without_proven_count = 0), 'shared',
+        was_suspect AND (was_proven OR without_clearing_count > 0), 'suspect',
+        was_in_first OR (bad_count > 0 AND without_suspect_count = 0 AND finite_count > 0) OR (bad_count > 0 AND without_clearing_count = 0), 'shared',
         has_first_prompt = 1, 'same prompt',
         'later') AS how,
     if(bad_count > 0, toNullable(met.2), NULL) AS first_step,

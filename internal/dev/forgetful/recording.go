@@ -43,8 +43,8 @@ func (m *Moment) String() string {
 
 func last[T any](all []T, most int) []T { return all[max(0, len(all)-most):] }
 
-// Recover lays out one disk after another and has each checked, until one fails: at every moment of so many, in each way
-// to lose what was not synced; of every moment under make soak. The folder goes when the check returns.
+// Recover lays out one disk after another and has each checked, until one fails: at one of every so many moments, at all under
+// make soak, in each way to lose what was not synced. The folder goes when the check returns.
 func (r *Recording) Recover(tb testing.TB, every int, check func(dir string, m *Moment)) {
 	tb.Helper()
 	r.recover(tb, check, func(i int) bool { return (i+1)%every == 0 || i+1 == len(r.operations) || soak.InFull() })

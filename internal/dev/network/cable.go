@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// Cable joins a host of its own, which is a namespace of networks, with this one. Pulled, it loses every packet: connections stay, and hear
+// Cable joins a host of its own, which is a network namespace, with this one. Pulled, it loses every packet: connections stay, and hear
 // nothing, and new ones are not refused. Its methods must not overlap.
 type Cable struct {
 	here   netip.Addr
@@ -23,9 +23,9 @@ func Lay(ctx context.Context) (*Cable, error) {
 	c := &Cable{holder: exec.CommandContext(ctx, "sleep", "infinity")}
 	c.holder.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	if err := c.holder.Start(); err != nil {
-		return nil, fmt.Errorf("begin a namespace of networks: %w", err)
+		return nil, fmt.Errorf("begin a network namespace: %w", err)
 	}
-	// 198.18.0.0/15 is for tests of networks; each cable has four addresses of it, by a number that no other process has.
+	// 198.18.0.0/15 is for tests of networks; each cable has four addresses of it, by the number of its process.
 	pid := c.holder.Process.Pid
 	const quad, quads = 4, 1 << 15
 	place := uint32(pid)%quads*quad + 1
@@ -78,15 +78,15 @@ func (c *Cable) Close() error {
 
 func (c *Cable) beyond(ctx context.Context, args ...string) error {
 	enter := c.enter()
-	return say(exec.CommandContext(ctx, enter[0], append(enter[1:], append([]string{"ip"}, args...)...)...)) //nolint:gosec // of a test
+	return runCommand(exec.CommandContext(ctx, enter[0], append(enter[1:], append([]string{"ip"}, args...)...)...)) //nolint:gosec // of a test
 }
 
 func ip(ctx context.Context, args ...string) error {
-	return say(exec.CommandContext(ctx, "ip", args...)) //nolint:gosec // of a test
+	return runCommand(exec.CommandContext(ctx, "ip", args...)) //nolint:gosec // of a test
 }
 
-// say is the command's error with what it printed.
-func say(cmd *exec.Cmd) error {
+// runCommand gives the error of a command with what it printed.
+func runCommand(cmd *exec.Cmd) error {
 	if printed, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%v: %w: %s", cmd.Args, err, printed)
 	}

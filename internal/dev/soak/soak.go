@@ -1,4 +1,4 @@
-// Package soak parts what make test has the time for from what make soak has: docs/RELIABILITY.md says which promise is held where.
+// Package soak separates the tests and cases of make test from those of make soak alone: docs/RELIABILITY.md says which promise is held where.
 package soak
 
 import (
