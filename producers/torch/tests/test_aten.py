@@ -20,7 +20,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import tensortap
 from tensortap._config.settings import SettingsError
+from tensortap._hooks import aten_counted, aten_each, aten_mode
 from tensortap._hooks.mode_stacks import DISPATCHES
+from tensortap._record import heard_calls
 
 STEPS = 50
 
@@ -175,7 +177,12 @@ def test_a_composite_op_is_counted_whole_in_inference_mode(tmp_path: Path) -> No
     assert not any("mm" in name for name in found)
 
 
-def test_an_interrupt_leaves_the_dispatcher_as_it_was(tmp_path: Path) -> None:
+@pytest.mark.parametrize("by", ["kernel", "Python"])
+@pytest.mark.parametrize("settings", [{}, {"calls": "each"}, {"ops": ["mm*"]}])
+def test_an_interrupt_leaves_the_dispatcher_as_it_was(settings: dict[str, Any], by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if by == "Python":
+        monkeypatch.setattr(heard_calls, "_hearing", None)
+
     def interrupted(x: Tensor) -> Tensor:
         raise KeyboardInterrupt
 
@@ -183,11 +190,36 @@ def test_an_interrupt_leaves_the_dispatcher_as_it_was(tmp_path: Path) -> None:
         library.define("now(Tensor x) -> Tensor")
         library.impl("now", interrupted, "CompositeImplicitAutograd")
         before = torch._C._dispatch_tls_local_exclude_set()
-        with _tapped(tmp_path, _Parts()) as tap:
+        with _tapped(tmp_path, _Parts(), **settings) as tap:
             tap.start()
-            with pytest.raises(KeyboardInterrupt):
+            with pytest.raises(KeyboardInterrupt) as kept:
                 torch.ops.interrupts.now(torch.ones(1))
         assert torch._C._dispatch_tls_local_exclude_set() == before
+        assert kept.value.__traceback__  # and with it the frames in which the op was called
+
+
+@pytest.mark.parametrize("settings", [{}, {"calls": "each"}, {"ops": ["mm*"]}])
+def test_an_error_of_ours_about_parts_does_not_reach_the_model(settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object) -> Any:
+        raise ZeroDivisionError
+
+    for name in ("dispatch_needs", "run_of"):
+        monkeypatch.setattr(aten_mode, name, failing)
+    monkeypatch.setattr(aten_counted if "calls" not in settings else aten_each, "run_of", failing)
+    _check_failing(settings, tmp_path / "before")
+    monkeypatch.undo()
+    monkeypatch.setattr(aten_mode, "is_in_torch_dispatch_mode", failing)
+    _check_failing(settings, tmp_path / "within")
+
+
+def _check_failing(settings: dict[str, Any], spool: Path) -> None:
+    model, batch = nn.Linear(8, 4), torch.randn(2, 8)
+    with torch.inference_mode():
+        alone = model(batch)
+        with _tapped(spool, model, **settings):
+            seen = model(batch)
+    assert torch.equal(alone, seen)
+    assert ("hook error", "aten: ZeroDivisionError") in reading.only(spool).steps[0].unseen
 
 
 @pytest.mark.parametrize("calls", ["counted", "each"])

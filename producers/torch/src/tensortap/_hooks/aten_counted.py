@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from tensortap._hooks.aten_facts import direct, given, input_lines, is_told_by_inputs, op_name, output_lines, tensors
-from tensortap._hooks.aten_mode import AtenMode, parts_of, run_of, with_parts
+from tensortap._hooks.aten_mode import AtenMode, dispatch_needs, run_of
 from tensortap._hooks.module_paths import ModulePaths
 from tensortap._record import unseen
 from tensortap._record.guard import unintercepted
@@ -49,14 +49,14 @@ class Count:
 class Call:
     """Calls of one op with inputs alike, first met within the module of that path: what they gave back. Without id it is not recorded."""
 
-    __slots__ = ("facts", "func", "id", "inputs", "is_filtered", "is_told_by_inputs", "name", "only", "op", "op_id", "parts", "path", "results", "run")
+    __slots__ = ("facts", "func", "id", "inputs", "is_filtered", "is_told_by_inputs", "name", "needs", "only", "op", "op_id", "path", "results", "run")
 
     def __init__(self, func: Any, path: str, args: tuple[Any, ...]) -> None:
         self.func = func  # kept, so that no other gets its id
         self.run = direct(run_of(func, args))
         self.path, self.name, self.op = path, str(func), op_name(func)
         self.id = self.op_id = 0
-        self.parts = parts_of(func, args)
+        self.needs = dispatch_needs(func, args)
         self.is_filtered = self.is_told_by_inputs = False
         self.only: Count | None = None  # the one that there can be
         self.inputs: list[str] = []
@@ -92,7 +92,7 @@ class AtenCounts(AtenMode):
             self._caught("aten", error)
             return self._unrecorded(func, types, args)
         leaves = partial(self._leave, call, args, kwargs)
-        return with_parts(leaves, types, call.parts) if call.parts else leaves, call.run
+        return self._with_parts(leaves, types, call.needs) if call.needs else leaves, call.run
 
     @left_to_python
     def _leave(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any], *returned: Any) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from tensortap._hooks.aten_facts import op_name
-from tensortap._hooks.aten_mode import AtenMode, parts_of, run_of, with_parts
+from tensortap._hooks.aten_mode import AtenMode, dispatch_needs, run_of
 from tensortap._record.guard import unintercepted
 from tensortap._record.op_names import Calls, Op
 from tensortap._record.recorder import Recorder
@@ -30,13 +30,13 @@ class AtenEach(AtenMode):
             return self._unrecorded(func, types, args)
         kwargs = kwargs or {}
         try:
+            needs, run = dispatch_needs(func, args), run_of(func, args)
             call = self._before(func, args, kwargs)
         except Exception as error:  # as in Guard, which costs a call more
             self._caught("aten", error)
             return self._unrecorded(func, types, args)
         leaves = partial(self._leave, func, call, args, kwargs)
-        parts = parts_of(func, args)
-        return with_parts(leaves, types, parts) if parts else leaves, run_of(func, args)
+        return self._with_parts(leaves, types, needs) if needs else leaves, run
 
     @left_to_python
     def _leave(self, func: Any, call: tuple[Op, int, str], args: tuple[Any, ...], kwargs: dict[str, Any], *returned: Any) -> None:

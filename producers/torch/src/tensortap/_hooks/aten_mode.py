@@ -26,7 +26,7 @@ from tensortap._torch_compat import (
 )
 
 Leaves = Callable[..., None]
-Parts = tuple[bool, bool]
+Needs = tuple[bool, bool]
 _COMPOSITE: Final = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
 _DTYPES: Final[dict[type, torch.dtype]] = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
 
@@ -47,7 +47,12 @@ class AtenMode(TorchDispatchMode):
         """Let the op pass as it is; with the kernel, that does so."""
         kwargs = kwargs or {}
         leaves, run = self._enter(func, types, args, kwargs)
-        return left(leaves, run, args, kwargs)
+        try:
+            return left(leaves, run, args, kwargs)
+        except BaseException as error:  # an interrupt: nothing left the op, and the traceback keeps `leaves`
+            if not isinstance(error, Exception):
+                _close(leaves)
+            raise
 
     def _enter(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> tuple[Leaves, Any]:
         """An op is about to run: what leaves it, and what is run."""
@@ -56,11 +61,19 @@ class AtenMode(TorchDispatchMode):
     def _unrecorded(self, func: Any, types: Any, args: Sequence[Any]) -> tuple[Leaves, Any]:
         """An op is about to run that is not recorded."""
         try:
-            parts = parts_of(func, args)
-            return with_parts(_nothing, types, parts) if parts else _nothing, run_of(func, args)
+            needs, run = dispatch_needs(func, args), run_of(func, args)
         except Exception as error:  # as in Guard, which costs a call more
             self._caught("aten", error)
             return _nothing, func
+        return self._with_parts(_nothing, types, needs) if needs else _nothing, run
+
+    def _with_parts(self, leaves: Leaves, types: Any, needs: Needs) -> Leaves:
+        """What leaves an op whose parts need a dispatch of their own; where we fail to give them that, what was to leave it."""
+        try:
+            return with_parts(leaves, types, needs)
+        except Exception as error:  # likewise
+            self._caught("aten", error)
+            return leaves
 
     def begin_step(self) -> None:
         """A step begins."""
@@ -92,10 +105,10 @@ def is_composite(func: Any) -> bool:
     return type(func) is OpOverload and any(has_kernel(func.name(), of) for of in _COMPOSITE) and not has_kernel(func.name(), "ADInplaceOrView")
 
 
-def parts_of(func: Any, args: Iterable[Any]) -> Parts | None:
+def dispatch_needs(func: Any, args: Iterable[Any]) -> Needs | None:
     """Whether an op is composite, and whether it may conjugate, as both decide how its parts are to be dispatched; None for neither."""
-    parts = is_composite(func), any(map(_is_complex, args))
-    return parts if any(parts) else None
+    needs = is_composite(func), any(map(_is_complex, args))
+    return needs if any(needs) else None
 
 
 def _is_complex(value: Any) -> bool:
@@ -104,15 +117,16 @@ def _is_complex(value: Any) -> bool:
     return type(value) in (list, tuple) and bool(value) and _is_complex(value[0])
 
 
-def with_parts(leaves: Leaves, types: Any, parts: Parts) -> Leaves:
-    """What leaves such an op. Until then its parts are dispatched as without a mode.
+def with_parts(leaves: Leaves, types: Any, needs: Needs) -> Leaves:
+    """What leaves an op that has such needs. Until the op is left, its parts are dispatched as without a mode.
 
-    Below a mode all is off that stands above one, since that has seen an op before the mode hears of it. It has not seen the parts: those of a
-    composite op in inference mode, which autocast is to cast, and which may be views of parameters; and tensors that an op conjugates, which would not be.
+    The dispatch keys above a mode are off while the mode runs an op, since those keys have seen the op. They have not seen the op's parts.
+    Autocast is to cast the parts of a composite op in inference mode. Such a part may also be a view of a parameter.
+    The keys that conjugate and negate tensors are among those that are off. Without them an op reads its conjugated tensors as they lie in memory.
     """
     if types or is_in_torch_dispatch_mode():
         return leaves  # a class's or the program's own mode decides how the parts are dispatched
-    composite, may_conjugate = parts
+    composite, may_conjugate = needs
     if composite and torch.is_inference_mode_enabled():
         dispatch = _as_outside()
     elif may_conjugate:
@@ -124,7 +138,7 @@ def with_parts(leaves: Leaves, types: Any, parts: Parts) -> Leaves:
 
 
 def _as_outside() -> Generator[None, None, None]:
-    """To be closed, like the next; whatever drops it, as an interrupt does, closes it."""
+    """To be closed, like the next. An interrupt closes it: in Python by `_close`, and with the kernel by dropping it."""
     with RestoreDispatch(), DisableTorchDispatch():
         yield
 
@@ -140,16 +154,22 @@ def _leave(dispatch: Generator[None, None, None], leaves: Leaves, *returned: Any
     leaves(*returned)
 
 
+def _close(leaves: Leaves) -> None:
+    """Dispatch as before, where nothing leaves the op."""
+    if isinstance(leaves, functools.partial) and leaves.func is _leave:
+        leaves.args[0].close()
+
+
 def run_of(func: Any, args: Sequence[Any]) -> Any:
     """What is run as the op: itself, unless it is given numbers where it takes tensors alone, as a mode is for what TorchScript does with its constants."""
-    for at in _places(func):
+    for at in _tensor_places(func):
         if at < len(args) and type(args[at]) in _DTYPES:
             return functools.partial(_run_with_tensors, func)
     return func
 
 
 @functools.cache
-def _places(func: Any) -> tuple[int, ...]:
+def _tensor_places(func: Any) -> tuple[int, ...]:
     """Where numbers stand for an op's only tensor, or for the two that it compares; torch itself makes tensors of the numbers that others are given."""
     schema = getattr(func, "_schema", None)
     places = tuple(at for at, argument in enumerate(schema.arguments) if str(argument.type) == "Tensor") if schema else ()
@@ -158,7 +178,7 @@ def _places(func: Any) -> tuple[int, ...]:
 
 def _run_with_tensors(func: Any, *args: Any, **kwargs: Any) -> Any:
     given = list(args)
-    for at in _places(func):
+    for at in _tensor_places(func):
         if type(given[at]) in _DTYPES:
             given[at] = torch.tensor(given[at], dtype=_DTYPES[type(given[at])])
     return func(*given, **kwargs)
