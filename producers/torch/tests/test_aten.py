@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import runpy
 import signal
 import subprocess
 import sys
+import threading
 import warnings
 from collections import Counter
 from pathlib import Path
@@ -19,8 +22,9 @@ from torch.testing._internal.two_tensor import TwoTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import tensortap
+from tensortap import _torch_compat
 from tensortap._config.settings import SettingsError
-from tensortap._hooks import aten_counted, aten_each, aten_mode
+from tensortap._hooks import aten_counted, aten_each, aten_mode, jit_traces
 from tensortap._hooks.mode_stacks import DISPATCHES
 from tensortap._record import heard_calls
 
@@ -261,6 +265,49 @@ def test_a_trace_in_which_the_first_step_begins_is_left_alone(tmp_path: Path) ->
     spooled = reading.only(tmp_path)
     assert {name for name, *_ in _calls(spooled, spooled.steps[-1])} == {"aten.t.default", "aten.addmm.default"}
     assert sum(step.unseen.get(("traced", ""), 0) for step in spooled.steps) == 1
+
+
+def test_a_tracer_that_has_no_code_breaks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = len(jit_traces._CODES)
+    monkeypatch.setattr(_torch_compat.jit_trace, "trace_module", functools.partial(_torch_compat.jit_trace.trace_module))
+    assert len(runpy.run_path(jit_traces.__file__)["_CODES"]) == before - 1
+
+
+def test_a_step_that_begins_in_another_thread_leaves_its_stack_alone(tmp_path: Path) -> None:
+    model, left = nn.Linear(4, 4), []
+
+    def step() -> None:
+        tap.start()
+        model(torch.ones(2, 4))
+        tap.step()
+        left.append(torch._C._len_torch_dispatch_stack())
+
+    with _tapped(tmp_path, model) as tap:
+        step()
+        other = threading.Thread(target=step)
+        other.start()
+        other.join()
+        step()
+    assert left == [1, 0, 1]
+    assert len(reading.only(tmp_path).steps) == 3
+    assert torch._C._len_torch_dispatch_stack() == 0
+
+
+def test_a_step_that_begins_within_an_op_puts_the_mode_on_no_second_time(tmp_path: Path) -> None:
+    model = nn.Linear(4, 4)
+
+    def nested(x: Tensor) -> Tensor:
+        tap.step()
+        return model(x).clone()
+
+    with torch.library._scoped_library("steps", "FRAGMENT") as library, torch.no_grad(), _tapped(tmp_path, model) as tap:
+        library.define("nested(Tensor x) -> Tensor")
+        library.impl("nested", nested, "CPU")
+        model(torch.ones(2, 4))
+        torch.ops.steps.nested(torch.ones(2, 4))
+        assert torch._C._len_torch_dispatch_stack() == 1
+    assert torch._C._len_torch_dispatch_stack() == 0
+    assert len(reading.only(tmp_path).steps) == 2
 
 
 @pytest.mark.parametrize("calls", ["counted", "each"])

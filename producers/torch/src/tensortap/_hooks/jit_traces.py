@@ -19,7 +19,8 @@ from tensortap._record import unseen
 if TYPE_CHECKING:
     from tensortap._hooks.aten_mode import AtenMode
 
-_CODES: Final = frozenset(inspect.unwrap(vars(_torch_compat.jit_trace)[name]).__code__ for name in _torch_compat.JIT_TRACERS)
+# Another library may have put a callable there that has no code; where it calls another of these, that is seen.
+_CODES: Final = frozenset(getattr(inspect.unwrap(vars(_torch_compat.jit_trace)[name]), "__code__", None) for name in _torch_compat.JIT_TRACERS) - {None}
 
 
 class JitTraces:
@@ -28,27 +29,30 @@ class JitTraces:
     def __init__(self, counts: unseen.Unseen, mode: AtenMode | None) -> None:
         self._counts, self._mode = counts, mode
         self._watches = [Around(_places(name), name, self._around) for name in _torch_compat.JIT_TRACERS]
-        self._installed = False
+        self._installed = self._is_postponed = False
 
     def install(self) -> None:
         """Hear of traces, and put the mode on the stack."""
         for watch in self._watches:
             watch.install()
-        self._installed = True
+        self._installed = self._is_postponed = True
         if _is_tracing():
             self._counts.count(unseen.TRACED)
+        if self._mode:
+            self._mode.on_this_thread()
         self.begin_step()
 
     def begin_step(self) -> None:
-        """Put the mode on the stack, where it is not: a trace was under way as all this was installed."""
+        """Put the mode on the stack, where a trace has kept install from it; no other thread's, and not where an op of ours has it off for a while."""
         mode = self._mode
-        if mode and not DISPATCHES.has(mode) and not _is_tracing():
-            DISPATCHES.enter(mode)
-            mode.on_this_thread()
+        if mode and self._is_postponed and mode.thread == threading.get_ident() and not _is_tracing():
+            self._is_postponed = False
+            if not DISPATCHES.has(mode):
+                DISPATCHES.enter(mode)
 
     def remove(self) -> None:
         """Undo both."""
-        self._installed = False
+        self._installed = self._is_postponed = False
         for watch in self._watches:
             watch.remove()
         if self._mode:
