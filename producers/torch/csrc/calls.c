@@ -1,6 +1,7 @@
 /* A callable "enters" is given the arguments of a call. It returns None (nothing more to do), a callable "leave", or a tuple: for a mode
- * (leave, function to call instead), else (leave, args, kwargs). "leave" gets the result and may return another. If the call raised, it gets
- * nothing, and that exception is being handled. */
+ * (leave, function to call instead) or (leave, that, end), else (leave, args, kwargs). "leave" gets the result and may return another. If the
+ * call raised, it gets nothing, and that exception is being handled. "end" is called as soon as the call is over, however it ended: a signal that came during the
+ * call raises in the first code of Python that runs after it, which "leave" may be, and "end", a method of C, is not. */
 #include "calls.h"
 
 #include <stdint.h>
@@ -109,6 +110,17 @@ static object *registered_call(object *function, object *const *given, size_t n,
   return called(function, _PyFunction_Vectorcall, given, n, names, entered);
 }
 
+/* The result of a call that is over, and none where only its end raised. */
+static object *ended(object *end, object *result) {
+  object *kind, *error, *trace;
+  PyErr_Fetch(&kind, &error, &trace);
+  object *done = call(end, NULL, 0, NULL);
+  if (!done && result) return Py_DecRef(result), NULL;
+  if (done) Py_DecRef(done);
+  PyErr_Restore(kind, error, trace);
+  return result;
+}
+
 /* self: a mode; given: a function, types, its arguments by place, and by name. */
 static object *mode_call(object *self, object *const *given, ptrdiff_t count) {
   static object *name;
@@ -121,6 +133,7 @@ static object *mode_call(object *self, object *const *given, ptrdiff_t count) {
   if (entered == &_Py_NoneStruct) return Py_DecRef(entered), PyObject_Call(given[0], given[2], by_name);
   if (!is_tuple(entered)) return left(entered, PyObject_Call(given[0], given[2], by_name));
   object *leave = first_of(entered), *result = PyObject_Call(PyTuple_GetItem(entered, 1), given[2], by_name);
+  if (PyTuple_Size(entered) > 2) result = ended(PyTuple_GetItem(entered, 2), result);
   Py_DecRef(entered);
   return left(leave, result);
 }

@@ -202,6 +202,37 @@ def test_an_interrupt_leaves_the_dispatcher_as_it_was(settings: dict[str, Any], 
         assert kept.value.__traceback__  # and with it the frames in which the op was called
 
 
+_INTERRUPTED = """
+import signal, sys
+import torch
+import tensortap
+from tensortap._record import heard_calls
+
+if sys.argv[2] == "Python":
+    heard_calls._hearing = None
+excluded = torch._C._dispatch_tls_local_exclude_set
+hooked = torch.nn.Linear(2, 2)
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+with torch.inference_mode(), tensortap.tap(hooked, run="interrupted", level="aten", spool=sys.argv[1]) as tap:
+    tap.start()
+    given, before = torch.randn(8, 1000, 1000), excluded()
+    torch.einsum("bij,bkj->bik", given[:1], given[:1])
+    signal.setitimer(signal.ITIMER_REAL, 0.02)  # einsum has begun, and takes longer
+    try:
+        while True:
+            torch.einsum("bij,bkj->bik", given, given)
+    except KeyboardInterrupt as error:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        sys.exit(0 if excluded() == before and error.__traceback__ else 3)
+"""
+
+
+@pytest.mark.parametrize("by", ["kernel", "Python"])
+def test_a_signal_during_an_op_leaves_the_dispatcher_as_it_was(by: str, tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", _INTERRUPTED, str(tmp_path), by], check=False, timeout=120)
+    assert done.returncode == 0
+
+
 @pytest.mark.parametrize("settings", [{}, {"calls": "each"}, {"ops": ["mm*"]}])
 def test_an_error_of_ours_about_parts_does_not_reach_the_model(settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*_: object) -> Any:

@@ -92,7 +92,7 @@ class AtenCounts(AtenMode):
             self._caught("aten", error)
             return self._unrecorded(func, types, args)
         leaves = partial(self._leave, call, args, kwargs)
-        return self._with_parts(leaves, types, call.needs) if call.needs else leaves, call.run
+        return self._entered(leaves, call.run, types, call.needs) if call.needs else (leaves, call.run)
 
     @left_to_python
     def _leave(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any], *returned: Any) -> None:

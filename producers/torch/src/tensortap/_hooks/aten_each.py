@@ -36,7 +36,7 @@ class AtenEach(AtenMode):
             self._caught("aten", error)
             return self._unrecorded(func, types, args)
         leaves = partial(self._leave, func, call, args, kwargs)
-        return self._with_parts(leaves, types, needs) if needs else leaves, run
+        return self._entered(leaves, run, types, needs) if needs else (leaves, run)
 
     @left_to_python
     def _leave(self, func: Any, call: tuple[Op, int, str], args: tuple[Any, ...], kwargs: dict[str, Any], *returned: Any) -> None:

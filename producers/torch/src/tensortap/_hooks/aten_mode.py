@@ -22,11 +22,11 @@ from tensortap._torch_compat import (
     TorchDispatchMode,
     has_kernel,
     is_in_torch_dispatch_mode,
-    left_to_python,
 )
 
 Leaves = Callable[..., None]
 Needs = tuple[bool, bool]
+Entered = tuple[Leaves, Any] | tuple[Leaves, Any, Callable[[], None]]
 _COMPOSITE: Final = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
 _DTYPES: Final[dict[type, torch.dtype]] = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
 
@@ -46,34 +46,30 @@ class AtenMode(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Let the op pass as it is; with the kernel, that does so."""
         kwargs = kwargs or {}
-        leaves, run = self._enter(func, types, args, kwargs)
-        try:
-            return left(leaves, run, args, kwargs)
-        except BaseException as error:  # an interrupt: nothing left the op, and the traceback keeps `leaves`
-            if not isinstance(error, Exception):
-                _close(leaves)
-            raise
+        leaves, run, *ends = self._enter(func, types, args, kwargs)
+        return left(leaves, functools.partial(_run_and_end, run, *ends) if ends else run, args, kwargs)
 
-    def _enter(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> tuple[Leaves, Any]:
-        """An op is about to run: what leaves it, and what is run."""
+    def _enter(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Entered:
+        """An op is about to run: what leaves it, what is run, and what is to be called as soon as that is over, if anything is."""
         raise NotImplementedError
 
-    def _unrecorded(self, func: Any, types: Any, args: Sequence[Any]) -> tuple[Leaves, Any]:
+    def _unrecorded(self, func: Any, types: Any, args: Sequence[Any]) -> Entered:
         """An op is about to run that is not recorded."""
         try:
             needs, run = dispatch_needs(func, args), run_of(func, args)
         except Exception as error:  # as in Guard, which costs a call more
             self._caught("aten", error)
             return _nothing, func
-        return self._with_parts(_nothing, types, needs) if needs else _nothing, run
+        return self._entered(_nothing, run, types, needs) if needs else (_nothing, run)
 
-    def _with_parts(self, leaves: Leaves, types: Any, needs: Needs) -> Leaves:
-        """What leaves an op whose parts need a dispatch of their own; where we fail to give them that, what was to leave it."""
+    def _entered(self, leaves: Leaves, run: Any, types: Any, needs: Needs) -> Entered:
+        """As _enter, of an op whose parts need a dispatch of their own."""
         try:
-            return with_parts(leaves, types, needs)
+            end = begin_dispatch(types, needs)
         except Exception as error:  # likewise
             self._caught("aten", error)
-            return leaves
+            end = None
+        return (leaves, run, end) if end else (leaves, run)
 
     def begin_step(self) -> None:
         """A step begins."""
@@ -117,28 +113,34 @@ def _is_complex(value: Any) -> bool:
     return type(value) in (list, tuple) and bool(value) and _is_complex(value[0])
 
 
-def with_parts(leaves: Leaves, types: Any, needs: Needs) -> Leaves:
-    """What leaves an op that has such needs. Until the op is left, its parts are dispatched as without a mode.
+def _run_and_end(run: Any, end: Callable[[], None], /, *args: Any, **kwargs: Any) -> Any:
+    try:
+        return run(*args, **kwargs)
+    finally:
+        end()
+
+
+def begin_dispatch(types: Any, needs: Needs) -> Callable[[], None] | None:
+    """Dispatch the parts of an op that has such needs as without a mode, until what is returned is called; None where they are so already.
 
     The dispatch keys above a mode are off while the mode runs an op, since those keys have seen the op. They have not seen the op's parts.
     Autocast is to cast the parts of a composite op in inference mode. Such a part may also be a view of a parameter.
     The keys that conjugate and negate tensors are among those that are off. Without them an op reads its conjugated tensors as they lie in memory.
     """
     if types or is_in_torch_dispatch_mode():
-        return leaves  # a class's or the program's own mode decides how the parts are dispatched
+        return None  # a class's or the program's own mode decides how the parts are dispatched
     composite, may_conjugate = needs
     if composite and torch.is_inference_mode_enabled():
         dispatch = _as_outside()
     elif may_conjugate:
         dispatch = _conjugating()
     else:
-        return leaves
+        return None
     next(dispatch)
-    return functools.partial(_leave, dispatch, leaves)
+    return dispatch.close
 
 
 def _as_outside() -> Generator[None, None, None]:
-    """To be closed, like the next. An interrupt closes it: in Python by `_close`, and with the kernel by dropping it."""
     with RestoreDispatch(), DisableTorchDispatch():
         yield
 
@@ -146,18 +148,6 @@ def _as_outside() -> Generator[None, None, None]:
 def _conjugating() -> Generator[None, None, None]:
     with SetExcluded(CONJUGATE, False), SetExcluded(NEGATIVE, False):
         yield
-
-
-@left_to_python
-def _leave(dispatch: Generator[None, None, None], leaves: Leaves, *returned: Any) -> None:
-    dispatch.close()
-    leaves(*returned)
-
-
-def _close(leaves: Leaves) -> None:
-    """Dispatch as before, where nothing leaves the op."""
-    if isinstance(leaves, functools.partial) and leaves.func is _leave:
-        leaves.args[0].close()
 
 
 def run_of(func: Any, args: Sequence[Any]) -> Any:
