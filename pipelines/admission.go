@@ -32,6 +32,7 @@ type start struct {
 	Next  uint32 `json:"next,omitempty"` // one more than its last step, once it is over
 
 	Launch string `json:"launch,omitempty"` // by which it began; earlier releases wrote none
+	Apart  bool   `json:"apart,omitempty"`  // another process of its launch may be this rank, as a parent whose child came first
 }
 
 // StartRequest asks to publish one start of a process as a rank of a run.
@@ -111,7 +112,7 @@ func (r StartRequest) mayBeElsewhere(starts []start) bool {
 func (r StartRequest) begin(starts []start) (place Admission, with []start, err error) {
 	place, state := r.among(starts)
 	last := lastStart(starts)
-	beside := r.Launch != "" && r.Launch == last.Launch && (r.Apart || last.State == StartEnded && !r.Resume)
+	beside := r.Launch != "" && r.Launch == last.Launch && (r.Apart || last.Apart || last.State == StartEnded && !r.Resume)
 	switch {
 	case state == startRefused:
 		return place, nil, fmt.Errorf("%w: its rank %d was another process, which lived, when this one began", ErrRankTaken, r.Rank)
@@ -124,7 +125,7 @@ func (r StartRequest) begin(starts []start) (place Admission, with []start, err 
 	case last.State == StartEnded && !r.Resume:
 		return place, nil, fmt.Errorf("%w: its rank %d has ended, as epoch %s; start under another name, or resume it", ErrRankTaken, r.Rank, last.Epoch)
 	}
-	return place, append(starts, start{Epoch: schemas.FormatID(r.Epoch), State: StartLives, Launch: r.Launch}), nil
+	return place, append(starts, start{Epoch: schemas.FormatID(r.Epoch), State: StartLives, Launch: r.Launch, Apart: r.Apart}), nil
 }
 
 // among is the place of the process among the starts and its state there or, without a state, the next place.

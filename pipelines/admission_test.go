@@ -105,4 +105,11 @@ func TestProcessesOfOneLaunchHaveRanksOfTheirOwn(t *testing.T) {
 	want("a child after it died", request(8, "a", true), 7, 0, false)
 	want("its place taken after it died", request(9, "a", false), 1, 1, false)
 	want("the child, as the rank lives again", request(3, "a", true), 4, 0, false)
+
+	early := func(epoch uint64, apart bool) pipelines.StartRequest {
+		return pipelines.StartRequest{RunID: schemas.RunID("run"), Rank: 20, Epoch: epoch, Launch: "a", World: 4, Apart: apart}
+	}
+	want("a child that is served before its parent", early(20, true), 20, 0, false)
+	finish(20, 20, false)
+	want("its parent, which does not take the child's place", early(21, false), 8, 0, false)
 }

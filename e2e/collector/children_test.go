@@ -36,7 +36,7 @@ func TestChildrenThatCallTheModelAreProcessesOfTheirOwn(t *testing.T) {
 			answer := program.Run(t, up.Setting, "query", "--output", "csv", fmt.Sprintf(
 				`SELECT count(), countIf(child = 1), (SELECT uniqExact(rank) FROM tap.tensors WHERE run = '%[1]s') FROM tap.ranks WHERE run = '%[1]s'`, c.name))
 			if want := fmt.Sprintf("%d,%d,%[1]d", c.ranks, c.children); !strings.HasSuffix(strings.TrimSpace(answer.Stdout), want) {
-				t.Errorf("ranks, those of children, and ranks with tensors: want %s: %v", want, answer)
+				t.Errorf("ranks, those of children, and ranks with tensors: want %s: %v\nrun: %v", want, answer, out)
 			}
 		})
 	}

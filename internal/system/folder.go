@@ -27,6 +27,7 @@ func (f Folder) archive() string    { return filepath.Join(string(f), "archive")
 func (f Folder) spill() string      { return filepath.Join(string(f), "spill") }
 func (f Folder) secrets() string    { return filepath.Join(string(f), "credentials.json") }
 func (f Folder) endpoint() string   { return filepath.Join(string(f), "endpoint.json") }
+func (f Folder) users() string      { return filepath.Join(string(f), "users") }
 
 // Endpoint tells other processes of the same user where a running system listens.
 type Endpoint struct {
@@ -79,7 +80,7 @@ func (f Folder) lock(ctx context.Context, now time.Time) (*os.File, error) {
 	if !locked(ctx, file) {
 		return nil, errors.Join(f.held(path), file.Close())
 	}
-	if err := errors.Join(file.Truncate(0), writeAt(file, holder(os.Getpid(), now))); err != nil {
+	if err := errors.Join(file.Truncate(0), writeAt(file, holder(os.Getpid(), now)), f.makeUsers()); err != nil {
 		return nil, errors.Join(fmt.Errorf("write lock of data folder: %w", err), durable.Unlock(file))
 	}
 	return file, nil

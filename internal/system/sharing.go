@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -53,9 +52,18 @@ func (f Folder) join(ctx context.Context, job func(context.Context, Endpoint) er
 // Alone waits until nobody who joined the system uses it any more, and lets nobody join until the file is closed.
 func (f Folder) Alone(ctx context.Context) (*os.File, error) { return f.place(ctx, syscall.LOCK_EX) }
 
+// makeUsers has the file of users belong to who starts the system. Root, who asks it first, would shut its owner out.
+func (f Folder) makeUsers() error {
+	file, err := os.OpenFile(f.users(), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return file.Close()
+}
+
 // place locks the file of users, shared by those who joined.
 func (f Folder) place(ctx context.Context, how int) (*os.File, error) {
-	file, err := os.OpenFile(filepath.Join(string(f), "users"), os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(f.users(), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("join the system on %s: %w", f, err)
 	}
