@@ -27,7 +27,6 @@ func (f Folder) archive() string    { return filepath.Join(string(f), "archive")
 func (f Folder) spill() string      { return filepath.Join(string(f), "spill") }
 func (f Folder) secrets() string    { return filepath.Join(string(f), "credentials.json") }
 func (f Folder) endpoint() string   { return filepath.Join(string(f), "endpoint.json") }
-func (f Folder) users() string      { return filepath.Join(string(f), "users") }
 
 // Endpoint tells other processes of the same user where a running system listens.
 type Endpoint struct {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -54,16 +55,20 @@ func (f Folder) Alone(ctx context.Context) (*os.File, error) { return f.place(ct
 
 // makeUsers has the file of users belong to who starts the system. Root, who asks it first, would shut its owner out.
 func (f Folder) makeUsers() error {
-	file, err := os.OpenFile(f.users(), os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := f.openUsers()
 	if err != nil {
 		return err
 	}
 	return file.Close()
 }
 
+func (f Folder) openUsers() (*os.File, error) {
+	return os.OpenFile(filepath.Join(string(f), "users"), os.O_RDWR|os.O_CREATE, 0o600)
+}
+
 // place locks the file of users, shared by those who joined.
 func (f Folder) place(ctx context.Context, how int) (*os.File, error) {
-	file, err := os.OpenFile(f.users(), os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := f.openUsers()
 	if err != nil {
 		return nil, fmt.Errorf("join the system on %s: %w", f, err)
 	}

@@ -32,12 +32,12 @@ func Lay(ctx context.Context) (*Cable, error) {
 	c.name = "tap" + strconv.Itoa(pid)
 	c.here = netip.AddrFrom4([4]byte{198, 18 + byte(place>>16), byte(place >> 8), byte(place)})
 	err := errors.Join(
-		ip(ctx, "link", "add", c.name, "type", "veth", "peer", "name", "far", "netns", strconv.Itoa(pid)),
-		ip(ctx, "address", "add", c.here.String()+"/30", "dev", c.name),
+		runIP(ctx, "link", "add", c.name, "type", "veth", "peer", "name", "far", "netns", strconv.Itoa(pid)),
+		runIP(ctx, "address", "add", c.here.String()+"/30", "dev", c.name),
 		c.Plug(ctx),
-		c.beyond(ctx, "address", "add", c.here.Next().String()+"/30", "dev", "far"),
-		c.beyond(ctx, "link", "set", "far", "up"),
-		c.beyond(ctx, "link", "set", "lo", "up"),
+		c.runBeyond(ctx, "address", "add", c.here.Next().String()+"/30", "dev", "far"),
+		c.runBeyond(ctx, "link", "set", "far", "up"),
+		c.runBeyond(ctx, "link", "set", "lo", "up"),
 	)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lay a cable: %w", err), c.Close())
@@ -54,20 +54,20 @@ func (c *Cable) Beyond(cmd *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
-	cmd.Args = append(c.enter(), append([]string{cmd.Path}, cmd.Args[1:]...)...)
+	cmd.Args = append(c.enterArguments(), append([]string{cmd.Path}, cmd.Args[1:]...)...)
 	cmd.Path = path
 	return nil
 }
 
-func (c *Cable) enter() []string {
+func (c *Cable) enterArguments() []string {
 	return []string{"nsenter", "--net=/proc/" + strconv.Itoa(c.holder.Process.Pid) + "/ns/net", "--"}
 }
 
 // Pull pulls the cable out.
-func (c *Cable) Pull(ctx context.Context) error { return ip(ctx, "link", "set", c.name, "down") }
+func (c *Cable) Pull(ctx context.Context) error { return runIP(ctx, "link", "set", c.name, "down") }
 
 // Plug puts it in again.
-func (c *Cable) Plug(ctx context.Context) error { return ip(ctx, "link", "set", c.name, "up") }
+func (c *Cable) Plug(ctx context.Context) error { return runIP(ctx, "link", "set", c.name, "up") }
 
 // Close ends the other host. Processes that run there keep it until they end.
 func (c *Cable) Close() error {
@@ -76,12 +76,12 @@ func (c *Cable) Close() error {
 	return err
 }
 
-func (c *Cable) beyond(ctx context.Context, args ...string) error {
-	enter := c.enter()
+func (c *Cable) runBeyond(ctx context.Context, args ...string) error {
+	enter := c.enterArguments()
 	return runCommand(exec.CommandContext(ctx, enter[0], append(enter[1:], append([]string{"ip"}, args...)...)...)) //nolint:gosec // of a test
 }
 
-func ip(ctx context.Context, args ...string) error {
+func runIP(ctx context.Context, args ...string) error {
 	return runCommand(exec.CommandContext(ctx, "ip", args...)) //nolint:gosec // of a test
 }
 
